@@ -46,7 +46,7 @@ _bawn_values() {
             return
         fi
         compopt -o nospace 2>/dev/null
-        mapfile -t COMPREPLY < <(compgen -W 'memory= pids= files= time= snapshot= journals=' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W 'memory= pids= files= time= disk= rate= snapshot= journals=' -- "$cur")
         ;;
     question)
         if [[ $cur == "'\$"* ]]; then # a variable, which the shell must not replace
@@ -70,8 +70,14 @@ _bawn_flag_takes() {
     --workspace) takes=directory ;;
     --connect | --refuse) takes=host ;;
     --net) takes='off allow open' ;;
+    --secrets) takes='outside inside' ;;
     --degrade) takes='landlock seccomp root memory' ;;
-    --publish | --host-port | --artifacts | --on-exit | --grep | --because) takes='' ;;
+    --walls) takes='namespaces landlock' ;;
+    --require) takes='namespaces' ;;
+    --publish | --host-port | --artifacts | --secret | --forge | --guard | --on-exit | --grep | --because | --jobs) takes='' ;;
+    --engine) takes='local slurm' ;;
+    --out) takes=directory ;;
+    --for) takes='1m 10m 1h' ;;
     --since | --to) takes='10m 1h 2h 1d' ;;
     --wait) takes='1m 5m 1h' ;;
     --from) takes='bwrap claude codex firejail nono safehouse seatbelt srt' ;;
@@ -99,9 +105,9 @@ _bawn_command() {
 
 _bawn() {
     local rules='--workspace --read --write --hide --seal --freeze --flag --copy --seed --sift --sync --socket --net --connect
-        --refuse --publish --host-port --env --unset --limit --artifacts --use --policy --read-only --nested --review --discard
+        --refuse --publish --host-port --env --unset --secret --secrets --forge --limit --artifacts --require --guard --use --policy --read-only --nested --walls --review --discard
         --full-access --i-know --degrade --fresh-home --agent'
-    local verbs='run show why check export import init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish requests answer ask doctor prove help'
+    local verbs='run show why check export import learn init login shell-init trust home held review diff apply discard sessions log undo redo profile profiles allow publish requests answer ask fleet web doctor prove help'
     local around='--branch --checkpoint --keep-flagged --ask --notify --log-exec --on-exit --quiet --json' # what accompanies a run
     COMPREPLY=()
 
@@ -126,7 +132,7 @@ _bawn() {
     for ((i = 1; i < last; i++)); do
         if [[ ${words[i]} == -- ]]; then
             case $verb in
-            init | login | shell-init | trust | home | held | review | diff | apply | discard | sessions | log | undo | redo | profiles | allow | publish | requests | answer | ask | doctor | help) ;;
+            init | login | shell-init | trust | home | held | review | diff | apply | discard | sessions | log | undo | redo | profiles | allow | publish | requests | answer | ask | web | doctor | help) ;;
             *) cur=${words[last]} _bawn_command "${at[i + 1]}" ;;
             esac
             return
@@ -137,7 +143,7 @@ _bawn() {
             fi
         elif [[ -z $verb && " $verbs " == *" ${words[i]} "* ]]; then
             verb=${words[i]}
-        elif [[ $verb == '' || $verb == run || $verb == show || $verb == prove ]]; then
+        elif [[ $verb == '' || $verb == run || $verb == show || $verb == learn || $verb == prove ]]; then
             cur=${words[last]} _bawn_command "${at[i]}"
             return
         fi
@@ -154,6 +160,10 @@ _bawn() {
 
     if [[ $verb == export && $value_of == --to ]]; then
         _bawn_values 'bwrap claude codex docker nono seatbelt srt systemd'
+    elif [[ $verb == learn && $value_of == --from ]]; then
+        verb=log _bawn_values session
+    elif [[ $verb == learn && $value_of == --write ]]; then
+        _bawn_values 'user repo'
     elif [[ -n $value_of ]]; then
         _bawn_flag_takes "$value_of" && [[ -n $takes ]] && _bawn_values "$takes"
     elif [[ $whole == -* ]]; then
@@ -165,12 +175,16 @@ _bawn() {
         why | check) flags+=" --json $rules" ;;
         export) flags+=" --to --strict $rules" ;;
         import) flags+=' --from' ;;
+        learn) flags+=" --for --from --yes --json $rules" ;;
+        profile) flags+=" --for $rules" ;;
         trust) flags+=' --yes --revoke' ;;
         home) flags+=' --all --yes' ;;
         held) flags+=' --keep --json' ;;
-        allow) flags+=' --session --always' ;;
+        allow) flags+=' --once --session --always' ;;
         ask) flags+=' --because --wait' ;;
-        review) flags+=' --patch' ;;
+        requests) flags+=' --follow --json' ;;
+        web) flags+=' --port --unix --no-open' ;;
+        review) flags+=' --patch --json --from' ;;
         diff) flags+=' --stat --name-only --json' ;;
         apply) flags+=' --patch --yes --allow-risky --merge --markers --ours --theirs' ;;
         discard | login) flags+=' --yes' ;;
@@ -178,8 +192,10 @@ _bawn() {
         redo) flags+=' --yes --merge --force' ;;
         undo) flags+=' --to --list --prune --yes --merge --force' ;;
         log) flags+=' --denied --net --files --exec --asked --since --grep --follow --report --verify --json' ;;
-        profiles | doctor) flags+=' --json' ;;
-        prove) flags+=" --json --report --log-exec $rules" ;;
+        profiles) flags+=' --json --guide' ;;
+        doctor) flags+=' --json' ;;
+        prove) flags+=" --json --follow --report --log-exec $rules" ;;
+        fleet) flags+=" --engine --jobs --out --json --all --yes --allow-risky --merge --markers --ours --theirs $rules" ;;
         esac
         _bawn_values "$flags"
     else
@@ -192,12 +208,15 @@ _bawn() {
                 done < <(compgen -A command -- "$cur")
             fi
             ;;
-        run | show | export | prove)
+        run | show | export | learn | prove)
             _bawn_command "${at[last]}"
             return
             ;;
-        ask) _bawn_values 'connect publish' ;;
-        answer) _bawn_values 'session always no never' ;;
+        ask) _bawn_values 'connect publish read write env' ;;
+        answer) _bawn_values 'once session always no never' ;;
+        fleet)
+            if [[ ${words[last - 1]} == fleet ]]; then _bawn_values 'run status logs diff apply retry cancel report'; else _bawn_values file; fi
+            ;;
         why) _bawn_values question ;;
         check | import) _bawn_values file ;;
         trust) _bawn_values directory ;;
@@ -206,6 +225,7 @@ _bawn() {
             ;;
         held) if [[ ${words[last - 1]} == held || ${words[last - 1]} == --keep ]]; then _bawn_values held; else _bawn_values file; fi ;;
         review | diff | apply | discard | log | undo | redo) _bawn_values session ;;
+        profile) if [[ ${words[last - 1]} == profile ]]; then _bawn_values new; fi ;;
         profiles) _bawn_values profile ;;
         login) _bawn_values agent ;;
         shell-init) _bawn_values 'bash zsh fish' ;;

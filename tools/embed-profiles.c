@@ -122,6 +122,10 @@ static void write_object(struct embedding *embedding, const struct rule *rule)
     case OBJECT_TEXT:
         fprintf(out, ".text = %" PRIu32 "u", place_of(embedding, rule->text));
         break;
+    case OBJECT_FORGE:
+    case OBJECT_SECRET: /* `written` is the whole of it */
+        fprintf(out, ".text = BUILTIN_NO_TEXT");
+        break;
     }
 }
 

@@ -17,12 +17,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/fiemap.h>
 #include <linux/filter.h>
 #include <linux/fs.h>
 #include <linux/fscrypt.h>
 #include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <stdbool.h>
@@ -46,11 +48,21 @@
 #define EXT4_MOVE_EXTENTS    0xc028660fU /* EXT4_IOC_MOVE_EXT */
 
 enum {
+    X86_64_NOFOLLOW = 0400000,
+    AARCH64_NOFOLLOW = 0100000,
+    X86_64_DIRECTORY = 0200000,
+    AARCH64_DIRECTORY = 040000,
+    JUST_O_PATH = 010000000,
+    READ_ONLY_MODE = 0444,      /* which git gives to objects, and nobody to shared memory */
     JUST_O_TMPFILE = 020000000, /* without O_DIRECTORY, which is another number on each architecture */
     SOCKET_TYPE = 0xf, /* beside SOCK_CLOEXEC and SOCK_NONBLOCK; the kernel's headers for programs lack it */
     REQUEST_TYPE = 0xff00, /* of an ioctl: whose it is */
     BTRFS_REQUESTS = 0x9400,
     BCACHEFS_REQUESTS = 0xbc00,
+    FLAGS_REQUESTS = 'f' << 8,
+    VERSION_REQUESTS = 'v' << 8,
+    XFS_REQUESTS = 'X' << 8,
+    IOPRIO_PROCESS = 1,
     IOPRIO_GROUP = 2, /* IOPRIO_WHO_PGRP, and of a user */
     IOPRIO_USER = 3,
     F2FS_REQUESTS = 0xf500,
@@ -73,6 +85,7 @@ enum step_kind { STEP_END, STEP_LOAD, STEP_MASK, STEP_EQUAL, STEP_ANY, STEP_ABOV
 struct step {
     enum step_kind kind;
     uint32_t value;
+    uint32_t aarch64; /* the value there, if the architectures differ; else 0 */
     struct verdict verdict;
 };
 
@@ -90,6 +103,7 @@ struct calls {
 /* clang-format off */
 #define ALLOWED           {.action = SECCOMP_RET_ALLOW}
 #define ERRNO(errnum)     {.action = SECCOMP_RET_ERRNO | (errnum)}
+#define JUDGE             {.action = SECCOMP_RET_USER_NOTIF}
 #define THEN(name)        {.check = #name}
 
 /* Both architectures are little-endian. */
@@ -97,6 +111,9 @@ struct calls {
 #define HIGH(n)           {.kind = STEP_LOAD, .value = offsetof(struct seccomp_data, args[n]) + 4}
 #define MASK(bits)        {.kind = STEP_MASK, .value = (bits)}
 #define EQUAL(equal, ...) {.kind = STEP_EQUAL, .value = (equal), .verdict = __VA_ARGS__}
+#define MASK_ON(x86_64_bits, aarch64_bits) {.kind = STEP_MASK, .value = (x86_64_bits), .aarch64 = (aarch64_bits)}
+#define EQUAL_ON(x86_64_equal, aarch64_equal, ...) \
+    {.kind = STEP_EQUAL, .value = (x86_64_equal), .aarch64 = (aarch64_equal), .verdict = __VA_ARGS__}
 #define ANY(bits, ...)    {.kind = STEP_ANY, .value = (bits), .verdict = __VA_ARGS__}
 #define ABOVE(below, ...) {.kind = STEP_ABOVE, .value = (below), .verdict = __VA_ARGS__}
 #define OTHERWISE(...)    {.kind = STEP_OTHERWISE, .verdict = __VA_ARGS__}
@@ -106,9 +123,21 @@ struct calls {
 #define NESTED(errnum, ...)
 #define CHECK(check, ...)
 #define NESTED_CHECK(check, ...)
+#define NESTED_BARE_CHECK(check, own, ...)
 #define USER_CHECK(check, ...)
 #define ROOT_CHECK(check, ...)
 #define ROOT_REFUSE(errnum, ...)
+#define OPEN_CHECK(check, own, old, ...)
+#define OLD(check, ...)
+#define OLD_JUDGED(...)
+#define BARE_REFUSE(errnum, ...)
+#define BARE_CHECK(check, own, ...)
+#define BARE_ONLY(own, ...)
+#define JUDGED(...)
+#define JUDGED_NAME(...)
+#define JUDGED_NAME_IF(check, ...)
+#define JUDGED_MODE(check, ...)
+#define JUDGED_OWNER(check, ...)
 #define DEFINE_CHECK(name, ...)  {#name, {__VA_ARGS__}},
 static const struct check all_checks[] = {
 #include "kernel/seccomp_calls.h"
@@ -118,20 +147,47 @@ static const struct check all_checks[] = {
 #undef NESTED
 #undef CHECK
 #undef NESTED_CHECK
+#undef NESTED_BARE_CHECK
 #undef USER_CHECK
 #undef ROOT_CHECK
 #undef ROOT_REFUSE
+#undef OPEN_CHECK
+#undef OLD
+#undef OLD_JUDGED
+#undef BARE_REFUSE
+#undef BARE_CHECK
+#undef BARE_ONLY
+#undef JUDGED
+#undef JUDGED_NAME
+#undef JUDGED_NAME_IF
+#undef JUDGED_MODE
+#undef JUDGED_OWNER
 #undef DEFINE_CHECK
 
-/* In the order of seccomp.h: default, nested, root. */
-#define ALLOW(...)               {#__VA_ARGS__, {ALLOWED, ALLOWED, ALLOWED}},
-#define REFUSE(errnum, ...)      {#__VA_ARGS__, {ERRNO(errnum), ERRNO(errnum), ERRNO(errnum)}},
-#define NESTED(errnum, ...)      {#__VA_ARGS__, {ERRNO(errnum), ALLOWED, ERRNO(errnum)}},
-#define CHECK(check, ...)        {#__VA_ARGS__, {THEN(check), THEN(check), THEN(check)}},
-#define NESTED_CHECK(check, ...) {#__VA_ARGS__, {THEN(check), ALLOWED, THEN(check)}},
-#define USER_CHECK(check, ...)   {#__VA_ARGS__, {THEN(check), ALLOWED, ALLOWED}},
-#define ROOT_CHECK(check, ...)   {#__VA_ARGS__, {ALLOWED, ALLOWED, THEN(check)}},
-#define ROOT_REFUSE(errnum, ...) {#__VA_ARGS__, {ALLOWED, ALLOWED, ERRNO(errnum)}},
+/* In the order of seccomp_kinds.h. The programs without namespaces are alike in all but JUDGED_NAME and OLD. */
+#define VERDICTS(by_default, nested, root, bare) {by_default, nested, root, bare, bare, bare}
+#define ALLOW(...)                  {#__VA_ARGS__, VERDICTS(ALLOWED, ALLOWED, ALLOWED, ALLOWED)},
+#define REFUSE(errnum, ...)         {#__VA_ARGS__, VERDICTS(ERRNO(errnum), ERRNO(errnum), ERRNO(errnum), ERRNO(errnum))},
+#define NESTED(errnum, ...)         {#__VA_ARGS__, VERDICTS(ERRNO(errnum), ALLOWED, ERRNO(errnum), ERRNO(errnum))},
+#define CHECK(check, ...)           {#__VA_ARGS__, VERDICTS(THEN(check), THEN(check), THEN(check), THEN(check))},
+#define NESTED_CHECK(check, ...)    {#__VA_ARGS__, VERDICTS(THEN(check), ALLOWED, THEN(check), THEN(check))},
+#define NESTED_BARE_CHECK(check, own, ...) \
+    {#__VA_ARGS__, VERDICTS(THEN(check), ALLOWED, THEN(check), THEN(own))},
+#define USER_CHECK(check, ...)      {#__VA_ARGS__, VERDICTS(THEN(check), ALLOWED, ALLOWED, ALLOWED)},
+#define ROOT_CHECK(check, ...)      {#__VA_ARGS__, VERDICTS(ALLOWED, ALLOWED, THEN(check), THEN(check))},
+#define ROOT_REFUSE(errnum, ...)    {#__VA_ARGS__, VERDICTS(ALLOWED, ALLOWED, ERRNO(errnum), ERRNO(errnum))},
+#define OPEN_CHECK(check, own, old, ...) \
+    {#__VA_ARGS__, {ALLOWED, ALLOWED, THEN(check), THEN(own), THEN(own), THEN(old)}},
+#define BARE_REFUSE(errnum, ...)    {#__VA_ARGS__, VERDICTS(ALLOWED, ALLOWED, ALLOWED, ERRNO(errnum))},
+#define BARE_CHECK(check, own, ...) {#__VA_ARGS__, VERDICTS(THEN(check), THEN(check), THEN(check), THEN(own))},
+#define BARE_ONLY(own, ...)         {#__VA_ARGS__, VERDICTS(ALLOWED, ALLOWED, ALLOWED, THEN(own))},
+#define JUDGED(...)                 {#__VA_ARGS__, VERDICTS(ALLOWED, ALLOWED, ALLOWED, JUDGE)},
+#define JUDGED_NAME(...)            {#__VA_ARGS__, {ALLOWED, ALLOWED, ALLOWED, ALLOWED, JUDGE, JUDGE}},
+#define JUDGED_NAME_IF(check, ...)  {#__VA_ARGS__, {ALLOWED, ALLOWED, ALLOWED, THEN(check), JUDGE, JUDGE}},
+#define OLD(check, ...)             {#__VA_ARGS__, {ALLOWED, ALLOWED, ALLOWED, ALLOWED, ALLOWED, THEN(check)}},
+#define OLD_JUDGED(...)             {#__VA_ARGS__, {ALLOWED, ALLOWED, ALLOWED, ALLOWED, ALLOWED, JUDGE}},
+#define JUDGED_MODE(check, ...)     {#__VA_ARGS__, VERDICTS(ALLOWED, ALLOWED, THEN(check), JUDGE)},
+#define JUDGED_OWNER(check, ...)    {#__VA_ARGS__, VERDICTS(THEN(check), ALLOWED, ALLOWED, JUDGE)},
 #define DEFINE_CHECK(name, ...)
 static const struct calls all_calls[] = {
 #include "kernel/seccomp_calls.h"
@@ -402,13 +458,15 @@ static uint16_t code_of_step(enum step_kind kind)
     return 0;
 }
 
-static void emit_check(struct program *program, const struct check *check)
+static void emit_check(struct program *program, const struct target *target, const struct check *check)
 {
+    bool is_aarch64 = target->audit == AUDIT_ARCH_AARCH64;
     for (const struct step *step = check->steps; step < check->steps + MOST_STEPS; step++) {
         uint16_t code = code_of_step(step->kind);
         bool jumps = BPF_CLASS(code) == BPF_JMP;
         if (code) {
-            emit(program, code, step->value, jumps ? label_of_verdict(program, step->verdict) : NEXT, NEXT);
+            emit(program, code, is_aarch64 && step->aarch64 ? step->aarch64 : step->value,
+                 jumps ? label_of_verdict(program, step->verdict) : NEXT, NEXT);
             continue;
         }
         if (step->kind == STEP_OTHERWISE && step > check->steps &&
@@ -459,7 +517,7 @@ static void make_program(struct program *program, const struct target *target, e
         if (!is_wanted(program, all_checks[i].name, &label))
             continue;
         place(program, label);
-        emit_check(program, &all_checks[i]);
+        emit_check(program, target, &all_checks[i]);
     }
     for (size_t i = 0; i < program->verdict_count; i++) {
         if (program->verdicts[i].verdict.check)
@@ -467,6 +525,88 @@ static void make_program(struct program *program, const struct target *target, e
         place(program, program->verdicts[i].label);
         emit(program, BPF_RET | BPF_K, program->verdicts[i].verdict.action, NEXT, NEXT);
     }
+}
+
+static bool is_far(const struct program *program, size_t from, size_t label)
+{
+    return label != NEXT && program->places[label] > from + 1 + UINT8_MAX;
+}
+
+/* Does nothing follow this instruction but what a label leads to? */
+static bool ends(const struct instruction *at)
+{
+    return BPF_CLASS(at->code) == BPF_RET || at->code == (BPF_JMP | BPF_JA) ||
+           (BPF_CLASS(at->code) == BPF_JMP && at->if_true != NEXT && at->if_false != NEXT);
+}
+
+static void insert(struct program *program, size_t index, struct instruction instruction)
+{
+    emit(program, 0, 0, NEXT, NEXT);
+    memmove(&program->code[index + 1], &program->code[index],
+            (program->count - 1 - index) * sizeof(*program->code));
+    program->code[index] = instruction;
+    for (size_t i = 1; i <= program->label_count; i++)
+        program->places[i] += program->places[i] >= index;
+}
+
+/*
+ * A comparison cannot jump over more than 255 instructions. It gets a stop on the way: what it leads to, if that is a verdict, else a jump there,
+ * which can be as long as it likes. Returns the stop's label.
+ */
+static size_t make_stop(struct program *program, size_t from, size_t label)
+{
+    enum { NEAR = 200 }; /* later stops move this one */
+    size_t index = from + NEAR;
+    while (index > from + 1 && !ends(&program->code[index - 1]))
+        index--;
+    if (index == from + 1)
+        fail("a jump is too far", "the program");
+    const struct instruction there = program->code[program->places[label]];
+    const struct instruction jump = {.code = BPF_JMP | BPF_JA, .if_true = label};
+    insert(program, index, BPF_CLASS(there.code) == BPF_RET ? there : jump);
+    size_t stop = new_label(program);
+    program->places[stop] = index;
+    return stop;
+}
+
+/* A verdict that only far comparisons led to is left over. */
+static void remove_unused(struct program *program)
+{
+    bool used[SECCOMP_MOST_CODE + 1] = {true};
+    for (size_t i = 0; i < program->count; i++) {
+        const struct instruction *at = &program->code[i];
+        used[i + 1] |= !ends(at);
+        used[program->places[at->if_true]] |= at->if_true != NEXT;
+        used[program->places[at->if_false]] |= at->if_false != NEXT;
+    }
+    for (size_t i = program->count; i-- > 0;) {
+        if (used[i])
+            continue;
+        memmove(&program->code[i], &program->code[i + 1], (--program->count - i) * sizeof(*program->code));
+        for (size_t label = 1; label <= program->label_count; label++)
+            program->places[label] -= program->places[label] > i;
+    }
+}
+
+/* Comparisons that lead to the same place share a stop. */
+static void bring_near(struct program *program)
+{
+    for (size_t i = 0; i < program->count; i++) {
+        if (program->code[i].code == (BPF_JMP | BPF_JA))
+            continue;
+        for (unsigned side = 0; side < 2; side++) {
+            size_t label = side ? program->code[i].if_false : program->code[i].if_true;
+            if (!is_far(program, i, label))
+                continue;
+            size_t stop = make_stop(program, i, label);
+            for (size_t j = i; j < program->places[stop]; j++) {
+                struct instruction *at = &program->code[j];
+                at->if_true = at->if_true == label ? stop : at->if_true;
+                at->if_false = at->if_false == label ? stop : at->if_false;
+            }
+        }
+    }
+    remove_unused(program);
 }
 
 /* Classic BPF jumps forward only, and not far. */
@@ -487,6 +627,10 @@ static void print_program(FILE *out, const struct program *program, const char *
     fprintf(out, "\nstatic const struct sock_filter %s_%s[] = {\n", symbol, kind);
     for (size_t i = 0; i < program->count; i++) {
         const struct instruction *at = &program->code[i];
+        if (at->code == (BPF_JMP | BPF_JA)) {
+            fprintf(out, "    {0x%02x, 0, 0, %zu},\n", at->code, program->places[at->if_true] - i - 1);
+            continue;
+        }
         fprintf(out, "    {0x%02x, %u, %u, 0x%08x},\n", at->code, distance(program, i, at->if_true),
                 distance(program, i, at->if_false), at->value);
     }
@@ -509,6 +653,8 @@ int main(int count, char **arguments)
     static struct program programs[SECCOMP_KINDS];
     for (enum seccomp_kind kind = 0; kind < SECCOMP_KINDS; kind++)
         make_program(&programs[kind], target, kind);
+    for (enum seccomp_kind kind = 0; kind < SECCOMP_KINDS; kind++)
+        bring_near(&programs[kind]);
 
     FILE *out = fopen(arguments[2], "wb");
     if (!out) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "policy/classes.h"
 
 /* Do the names differ by one letter: another one, one more, one less, or two that changed places? */
 static bool differ_by_one(const char *a, const char *b)
@@ -30,23 +31,14 @@ static const struct host_object *lookalike(const struct policy *policy, const ch
     return NULL;
 }
 
-/* 10/8, 172.16/12, 192.168/16, 169.254/16, fc00::/7, fe80::/10. */
-static bool is_private(const uint8_t address[16])
-{
-    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-    const uint8_t *v4 = address + sizeof(mapped);
-    if (memcmp(address, mapped, sizeof(mapped)) != 0)
-        return (address[0] & 0xfe) == 0xfc || (address[0] == 0xfe && (address[1] & 0xc0) == 0x80);
-    return v4[0] == 10 || (v4[0] == 172 && (v4[1] & 0xf0) == 16) || (v4[0] == 192 && v4[1] == 168) ||
-           (v4[0] == 169 && v4[1] == 254);
-}
-
 const char *warning_of_host(struct arena *arena, const struct policy *policy, const struct host_object *host)
 {
-    if (host->kind == HOST_ADDRESS)
-        return is_private(host->address)
-                   ? "the address is one of your own network or of this machine's provider"
-                   : "this is an address and no name: nothing says whose it is";
+    if (host->kind == HOST_ADDRESS) {
+        struct endpoint address = endpoint_of_network(host->address, host->prefix, 0);
+        return address_classify(&address) == ADDRESS_PUBLIC
+                   ? "this is an address and no name: nothing says whose it is"
+                   : "the address is one of your own network or of this machine's provider";
+    }
     if (text_starts_with(host->name, "xn--") || strstr(host->name, ".xn--"))
         return "the name has letters of another alphabet, which can look like others";
     const struct host_object *like = lookalike(policy, host->name);

@@ -127,7 +127,7 @@ static enum verb policy_flag(const char *name)
     if (strcmp(name, "--policy") == 0)
         return VERB_NONE;
     enum verb verb = text_starts_with(name, "--") ? verb_from_word(name + 2) : VERB_NONE;
-    return verb == VERB_NONE || verb_is_of_profiles(verb) ? VERB_COUNT : verb;
+    return verb == VERB_NONE || verb_is_of_profiles(verb) || verb_is_setting(verb) ? VERB_COUNT : verb;
 }
 
 /* The most similar flag, without its dashes. */
@@ -143,7 +143,7 @@ static const char *closest_flag(const char *name, flag_set allowed)
             words[count++] = plain_flags[i].other + 2;
     }
     for (enum verb verb = VERB_NONE + 1; allowed & FLAG(POLICY) && verb < VERB_COUNT; verb++) {
-        if (!verb_is_of_profiles(verb))
+        if (!verb_is_of_profiles(verb) && !verb_is_setting(verb))
             words[count++] = verb_word(verb);
     }
     if (allowed & FLAG(POLICY))
@@ -345,12 +345,25 @@ static int check_checkpoint(const struct world *world, struct arena *arena, stru
                          "leave out --review, --discard, --branch, --read-only and --nested");
 }
 
+static int check_walls(const struct world *world, struct arena *arena, struct args *args)
+{
+    if (!args->walls)
+        return 0;
+    args->on = foundation_from_name(args->walls);
+    if (args->on == FOUNDATION_COUNT)
+        return say_bad_input(world, arena_printf(arena, "'%s' is not a set of walls", args->walls),
+                             "use --walls namespaces or --walls landlock");
+    return 0;
+}
+
 /* Do the flags fit together? Returns 0, or the exit status after saying what is wrong. */
 static int agree(const struct world *world, struct arena *arena, struct args *args)
 {
     int status = check_modes(world, args);
     if (status == 0)
         status = check_checkpoint(world, arena, args);
+    if (status == 0)
+        status = check_walls(world, arena, args);
     return status ? status : check_conflicts(world, args);
 }
 
@@ -364,6 +377,10 @@ int args_parse(const struct world *world, const struct verb_entry *verbs, int co
     while (*parser.at) {
         const char *argument = *parser.at;
         int status = 0;
+        if (parser.named && parser.named->passes_on && !(plain_flag(argument) & FLAG(HELP))) {
+            vec_push(&ret_args->words, *parser.at++);
+            continue;
+        }
         if (strcmp(argument, "--") == 0) {
             parser.at++;
             break;
@@ -409,6 +426,7 @@ struct run_request args_request(const struct args *args)
         .agent = args->agent,
         .workspace_remedy = workspace_remedy(args->verb),
         .degraded = args->degraded,
+        .on = args->walls ? &args->on : NULL,
         .read_only = args->flags & FLAG(READ_ONLY),
         .full_access = args->flags & FLAG(FULL_ACCESS),
         .fresh_home = args->flags & FLAG(FRESH_HOME),

@@ -39,6 +39,7 @@
     PLAIN(KEEP_FLAGGED, "--keep-flagged", NULL)                                                              \
     PLAIN(ALWAYS, "--always", NULL)                                                                          \
     PLAIN(SESSION, "--session", NULL)                                                                        \
+    PLAIN(ONCE, "--once", NULL)                                                                              \
     PLAIN(VERIFY, "--verify", NULL)                                                                          \
     PLAIN(DENIED, "--denied", NULL)                                                                          \
     PLAIN(PRUNE, "--prune", NULL)                                                                            \
@@ -56,18 +57,25 @@
     PLAIN(ALLOW_RISKY, "--allow-risky", NULL)                                                                \
     PLAIN(ASK, "--ask", NULL)                                                                                \
     PLAIN(STRICT, "--strict", NULL)                                                                          \
+    PLAIN(GUIDE, "--guide", NULL)                                                                            \
     VALUED(AGENT, "--agent", agent, "the name of an agent", false)                                           \
+    VALUED(WALLS, "--walls", walls, "namespaces or landlock", false)                                         \
     VALUED(BRANCH, "--branch", branch, "the name of a branch", false)                                        \
     VALUED(NOTIFY, "--notify", notify, "a command", true)                                                    \
     VALUED(CHECKPOINT, "--checkpoint", checkpoint, "a length of time", false)                                \
     VALUED(TO, "--to", to, "a time or a format", false)                                                      \
-    VALUED(FROM, "--from", from, "a format", false)                                                          \
+    VALUED(FROM, "--from", from, "a format, a session or a file", false)                                     \
+    VALUED(FOR, "--for", length, "a length of time", false)                                                  \
+    VALUED(WRITE_TO, "--write", write_to, "user, repo or a file", false) /* a rule for other verbs */        \
     VALUED(SINCE, "--since", since, "a length of time", false)                                               \
     VALUED(REPORT, "--report", report, "a file", false)                                                      \
     VALUED(GREP, "--grep", grep, "a text", false)                                                            \
     VALUED(BECAUSE, "--because", because, "a text", false)                                                   \
     VALUED(WAIT, "--wait", wait, "a length of time", false)                                                  \
     VALUED(ON_EXIT, "--on-exit", on_exit, "a command", false)                                                \
+    VALUED(ENGINE, "--engine", engine, "the name of an engine", false)                                       \
+    VALUED(JOBS, "--jobs", jobs, "a number", false)                                                          \
+    VALUED(OUT, "--out", out, "a folder", false)                                                             \
     SET(REVIEW_ALL) /* --review=all */                                                                       \
     SET(POLICY)     /* all rule flags: --read, --net … */
 
@@ -89,7 +97,7 @@ typedef uint64_t flag_set;
 #define FLAGS_ENDING (FLAG(ASK) | FLAG(NOTIFY) | FLAG(QUIET) | FLAG(ON_EXIT) | FLAG(JSON) | FLAG(RECORD_EXEC))
 #define FLAGS_MODES                                                                                          \
     (FLAG(FRESH_HOME) | FLAG(READ_ONLY) | FLAG(NESTED) | FLAG(FULL_ACCESS) | FLAG(I_KNOW) | FLAG(DEGRADE) |  \
-     FLAG(REVIEW) | FLAG(DISCARD) | FLAG(REVIEW_ALL) | FLAG(AGENT))
+     FLAG(REVIEW) | FLAG(DISCARD) | FLAG(REVIEW_ALL) | FLAG(AGENT) | FLAG(WALLS))
 
 struct args;
 
@@ -103,6 +111,7 @@ struct verb_entry {
     const char *words;   /* placeholder of its words; NULL: it takes none */
     bool repairs;        /* it deals with sessions: killed ones are repaired first */
     bool takes_command;  /* the remaining words are a command to run */
+    bool passes_on;      /* the remaining words are another program's, flags too */
     const char *summary; /* for `bawn --help`; NULL: it is for programs inside, and not listed */
     const char *usage;   /* for `bawn VERB --help` */
 };
@@ -113,15 +122,19 @@ struct args {
     bool verb_is_named; /* false: a command or nothing was given */
     flag_set flags;
     wall_set degraded;   /* --degrade */
+    const char *walls;   /* --walls … */
+    enum foundation on;  /* … as its value */
     const char *branch;  /* --branch */
     const char *notify;  /* --notify: a shell command; "": a desktop message */
     const char *agent;   /* --agent; NULL: found from the command */
     const char *on_exit; /* --on-exit; NULL: none */
     const char *since, *grep, *report, *from;
-    const char *because, *wait;  /* of `bawn ask` */
-    const char *checkpoint;      /* --checkpoint … */
-    uint64_t checkpoint_seconds; /* … in seconds; 0: none */
-    const char *to;              /* --to: a time of undo (NULL: the beginning), or a format of export */
+    const char *length, *write_to;   /* --for and --write of `bawn learn` */
+    const char *because, *wait;      /* of `bawn ask` */
+    const char *engine, *jobs, *out; /* of `bawn fleet` */
+    const char *checkpoint;          /* --checkpoint … */
+    uint64_t checkpoint_seconds;     /* … in seconds; 0: none */
+    const char *to;                  /* --to: a time of undo (NULL: the beginning), or a format of export */
     VEC(struct argument) rules;
     VEC(const char *) words;
     char **typed;               /* argv, ended by NULL */

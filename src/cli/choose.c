@@ -17,12 +17,6 @@ int sessions_open(struct loaded *loaded)
                 O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-int session_open(int sessions_fd, const char *name)
-{
-    bool is_name = *name && *name != '.' && !strchr(name, '/');
-    return is_name ? openat(sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
-}
-
 /* The session of that name, in any workspace; NULL: none. */
 static const struct record *find_named(int sessions_fd, struct arena *arena, const char *name)
 {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/args.h"
+#include "report/sessions.h"
 #include "report/time_text.h"
 #include "session/capture.h"
 #include "workspace/record.h"
@@ -19,9 +20,8 @@ struct choice {
     struct tree before, after;
 };
 
-/* Opens the directory of all sessions, or of one of them. Returns -1 if there is none. */
+/* Opens the directory of all sessions. Returns -1 if there is none. */
 int sessions_open(struct loaded *loaded);
-int session_open(int sessions_fd, const char *name);
 
 typedef int choice_function(const struct world *world, const struct args *args, struct choice *choice);
 

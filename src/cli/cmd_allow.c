@@ -13,6 +13,19 @@
 #include "trust/trust.h"
 #include "workspace/record.h"
 
+const char allow_usage[] =
+    "bawn allow [--once | --session | --always] [@SESSION] HOST[:PORT]...\n"
+    "\n"
+    "Let the running session reach a host, at once. If several are running, bawn takes\n"
+    "the only one in this workspace; otherwise name one with @SESSION.\n"
+    "\n"
+    "  --once      for one connection\n"
+    "  --session   for this session only (the default)\n"
+    "  --always    for later sessions, too: adds the rule to your policy file\n"
+    "\n"
+    "  bawn allow api.example.com\n"
+    "  bawn allow --always db.corp:5432\n";
+
 void running_find(struct loaded *loaded, fs_names *ret_names)
 {
     const char *state = loaded->request.starts[START_STATE];
@@ -109,7 +122,7 @@ int policy_line_add(const struct world *world, struct loaded *loaded, const char
         own_policy_add(&loaded->arena, file, arena_printf(&loaded->arena, "%s %s", verb, object), &err);
     if (added < 0)
         return say_err(world, &err);
-    bool is_grant = strcmp(verb, "connect") == 0;
+    bool is_grant = strcmp(verb, "refuse") != 0 && strcmp(verb, "hide") != 0 && strcmp(verb, "unset") != 0;
     if (added)
         fprintf(world->out, "%s %s from now on: added `%s %s` to %s.\n", is_grant ? "Allowed" : "Refused",
                 object, verb, object, shown);
@@ -122,11 +135,13 @@ int policy_line_add(const struct world *world, struct loaded *loaded, const char
 static int allow_one(const struct world *world, const struct args *args, struct loaded *loaded,
                      const char *session, const char *object)
 {
+    bool is_once = args->flags & FLAG(ONCE);
     int status = (args->flags & FLAG(ALWAYS)) ? policy_line_add(world, loaded, "connect", object) : EXIT_FINE;
     if (status == EXIT_FINE && session)
-        status = running_tell(world, loaded, session, arena_printf(&loaded->arena, "allow %s", object));
+        status = running_tell(world, loaded, session,
+                              arena_printf(&loaded->arena, "%s %s", is_once ? "once" : "allow", object));
     if (status == EXIT_FINE && session)
-        fprintf(world->out, "Allowed %s for %s.\n", object, session);
+        fprintf(world->out, "Allowed %s for %s%s.\n", object, is_once ? "one connection of " : "", session);
     return status;
 }
 
@@ -176,6 +191,10 @@ static bool read_objects(const struct world *world, const struct args *args, str
 
 static int give(const struct world *world, const struct args *args, bool is_host)
 {
+    flag_set times = args->flags & (FLAG(ONCE) | FLAG(SESSION) | FLAG(ALWAYS));
+    if (times & (times - 1))
+        return say_bad_input(world, "a host is allowed once, for a session or always",
+                             "write one of the three");
     auto_loaded struct loaded loaded = {0};
     int status = load_request(&world->caller, &loaded);
     auto_vec fs_names running = {0}, objects = {0};

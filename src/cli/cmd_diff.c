@@ -38,10 +38,13 @@ static bool is_of_repository(const struct choice *choice, const struct patch *pa
 }
 
 static void print(const struct world *world, const struct args *args, const struct choice *choice,
-                  const struct patch *patch, struct progress *progress, const change_list *changes)
+                  const struct record *record, const struct patch *patch, struct progress *progress,
+                  const change_list *changes)
 {
     bool as_json = args->flags & FLAG(JSON);
     auto_buf struct buf out = {0};
+    if (record->state == STATE_UNDONE && !(args->flags & (FLAG(JSON) | FLAG(NAME_ONLY))))
+        buf_printf(&out, "# %s was undone: the workspace does not have these changes\n", record->name);
     size_t in_git = 0, objects = 0;
     struct json json = {.out = &out};
     if (as_json)
@@ -183,7 +186,7 @@ static int show(const struct world *world, const struct args *args, struct choic
     struct progress_line line;
     struct progress *progress = progress_begin(&line, &world->speaker, "comparing files");
     /* On a terminal the output itself shows the progress. */
-    print(&pager.world, args, choice, &patch, world->out_is_terminal ? NULL : progress, &changes);
+    print(&pager.world, args, choice, record, &patch, world->out_is_terminal ? NULL : progress, &changes);
     progress_end(&line);
     pager_end(&pager);
     return EXIT_FINE;

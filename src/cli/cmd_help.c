@@ -11,20 +11,16 @@ static const char examples[] =
     "project, read tools and system files, and reach listed hosts.\n"
     "\n"
     "  bawn claude                run claude\n"
-    "  bawn --review claude       keep its changes aside until you apply them\n"
-    "  bawn --branch fix claude   let it work on the branch fix, in a git worktree\n"
+    "  bawn --review claude       keep changes aside, or --branch NAME on a branch\n"
     "  bawn --read DIR claude     let it read DIR; `bawn help rules` lists all rules\n"
-    "  bawn -- CMD...             run CMD, if CMD is also a bawn verb\n"
     "\n"
-    "Verbs; `bawn VERB --help` explains one, `man bawn` everything:\n";
+    "Verbs (`bawn -- CMD` if CMD is also one); `bawn VERB --help` explains one:\n";
 
 static const char rules[] =
     "Rules as flags (man 5 bawn-policy), for run, show, why, check and prove:\n"
     "  --workspace DIR            project directory, writable but for git's own files\n"
-    "  --read PATH                let CMD read and execute it\n"
-    "  --write PATH               let CMD write it\n"
-    "  --hide PATH                hide it, also in a directory that CMD may read\n"
-    "  --seal PATH                hide it, whatever profiles and repositories grant\n"
+    "  --read PATH                let CMD read and execute it; --write PATH also write\n"
+    "  --hide PATH                hide it; --seal PATH also if a profile grants it\n"
     "  --freeze PATH              make it read-only in a writable directory\n"
     "  --flag PATH                ask you about changes of it at the end\n"
     "  --copy PATH                copy it into the private home\n"
@@ -33,16 +29,18 @@ static const char rules[] =
     "  --sync FILE                keep a small file the same inside and outside\n"
     "  --socket PATH              let CMD connect to a Unix socket\n"
     "  --net off|allow|open       no network, only listed hosts, or the host's own\n"
-    "  --connect HOST[:PORT]      let CMD reach a host\n"
-    "  --refuse HOST[:PORT]       do not, though another rule allows it\n"
+    "  --connect HOST[:PORT]      let CMD reach a host; --refuse HOST[:PORT] does not\n"
+    "  --guard 'ask git push *'   ask before such a command (or refuse it); no wall\n"
     "  --publish [HOSTPORT:]PORT  open a port of the sandbox at 127.0.0.1 here\n"
     "  --host-port PORT           let CMD reach a port of this machine's localhost\n"
     "  --env NAME[=VALUE]         pass or set a variable; --unset NAME drops one\n"
-    "  --limit NAME=VALUE         memory, pids, files, time, snapshot or journals\n"
+    "  --secret 'NAME to HOST'    keep its value outside; --secrets inside does not\n"
+    "  --forge 'HOST/REPO fetch'  let git reach a repository, with your keys outside\n"
+    "  --limit NAME=VALUE         memory, pids, files, time, disk, rate or others\n"
     "  --artifacts NAME           do not report new programs in directories NAME\n"
     "  --use NAME                 add a profile; --policy FILE adds a file of rules\n"
-    "Modes: --review --discard --read-only --nested --fresh-home --agent NAME\n"
-    "       --degrade=WALL --full-access --i-know (`bawn run --help` explains them)\n";
+    "Modes: --review --discard --read-only --nested --fresh-home --agent NAME --walls SET\n"
+    "       --degrade=WALL --require namespaces --full-access --i-know (`bawn run --help`)\n";
 
 /* Two columns, each read downwards. */
 static void print_overview(const struct world *world, const struct verb_entry *verbs)

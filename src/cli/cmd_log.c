@@ -190,9 +190,7 @@ static void follow(const struct view *view)
     enum { LOOK_MILLISECONDS = 1000 }; /* a killed session writes no last record */
     auto_buf struct buf unread = {0};
     auto_fd int watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", view->journal_fd);
-    inotify_add_watch(watch_fd, path, IN_MODIFY);
+    inotify_add_watch(watch_fd, fd_path(view->journal_fd).text, IN_MODIFY);
     for (bool is_over = false; !is_over && !ferror(view->world->out);) {
         is_over = !record_is_busy(view->sessions_fd,
                                   view->name); /* before reading: the last records come before the end */

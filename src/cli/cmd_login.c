@@ -32,6 +32,22 @@
 #include "session/load.h"
 #include "supervise/control.h"
 
+const char login_usage[] = "bawn login [--yes] AGENT [-- ARGUMENT...]\n"
+                           "\n"
+                           "Run the agent's own login in a sandbox without a project. bawn shows the page\n"
+                           "that the agent wants to open, and opens it in your browser if you agree. Only\n"
+                           "https is allowed, and only hosts that the agent's profile names for its login.\n"
+                           "The answer comes back through a port of 127.0.0.1. Afterwards the agent is\n"
+                           "logged in inside and outside.\n"
+                           "\n"
+                           "  --yes        do not ask (needed without a terminal)\n"
+                           "  ARGUMENT...  further arguments for the agent's login\n"
+                           "\n"
+                           "$BAWN_BROWSER is the full path of the browser; the default is xdg-open.\n"
+                           "\n"
+                           "  bawn login codex\n"
+                           "  bawn login claude -- --console\n";
+
 struct login {
     const struct world *world;
     struct arena *arena;

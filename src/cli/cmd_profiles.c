@@ -5,6 +5,22 @@
 #include "policy/parse.h"
 #include "session/load.h"
 
+const char profiles_usage[] =
+    "bawn profiles [--json] [NAME]\n"
+    "       bawn profiles --guide\n"
+    "\n"
+    "List the profiles, or print one. Yours in ~/.config/bawn/profiles come first,\n"
+    "then /etc/bawn/profiles, then the built-in ones.\n"
+    "\n"
+    "  --json    print the list as JSON\n"
+    "  --guide   print how to write a profile, for a person or a language model\n"
+    "\n"
+    "  bawn profiles\n"
+    "  bawn profiles agent/claude\n";
+
+/* docs/PROFILES.md, embedded by the build. */
+extern const char profiles_guide[];
+
 static void list_profiles(const struct world *world, const struct profile_finder *finder, bool as_json)
 {
     auto_vec fs_names names = {0};
@@ -54,6 +70,10 @@ static int print_profile(const struct world *world, const struct profile_finder 
 
 int cmd_profiles(const struct world *world, const struct args *args)
 {
+    if (args->flags & FLAG(GUIDE)) {
+        fputs(profiles_guide, world->out);
+        return EXIT_FINE;
+    }
     auto_loaded struct loaded loaded = {0};
     int status = load_request(&world->caller, &loaded);
     if (status)

@@ -21,17 +21,18 @@
 #include "session/load.h"
 #include "session/run.h"
 
-const char prove_usage[] = "bawn prove [--json] [--report FILE] [MODE]...\n"
+const char prove_usage[] = "bawn prove [--json] [--follow] [--report FILE] [MODE]...\n"
                            "                  [--RULE OBJECT]... [-- CMD...]\n"
                            "\n"
                            "Try about 250 attacks in the sandbox that CMD would get with these flags, and\n"
                            "report the results. bawn judges from outside whether a secret leaked, a file\n"
                            "changed, a server was reached or a process was killed. Each attack is first\n"
                            "tried without a sandbox, on decoys; if it fails there, too, it is reported as\n"
-                           "not applicable, never as held. Exit status 1 if an attack escaped. See\n"
-                           "docs/PROVE.md.\n"
+                           "not applicable, never as held. Exit status 1 if an attack escaped, 3 if walls\n"
+                           "without namespaces do not hold one. See docs/PROVE.md.\n"
                            "\n"
                            "  --json         print the results as JSON\n"
+                           "  --follow       print each result as it comes; with --json one object per line\n"
                            "  --report FILE  write the results as one HTML page, too\n"
                            "  --log-exec     attack a sandbox that records programs; it has one filter more\n"
                            "\n"
@@ -39,7 +40,7 @@ const char prove_usage[] = "bawn prove [--json] [--report FILE] [MODE]...\n"
                            "  bawn prove --agent claude\n"
                            "  bawn prove --net off --read ~/datasets -- make\n";
 
-enum { EXIT_ESCAPED = 1 };
+enum { EXIT_ESCAPED = 1, EXIT_NOT_HELD = 3 };
 
 /* Context for both sides of the battery. */
 struct sides {
@@ -111,22 +112,51 @@ static const char *hash_plan(struct loaded *loaded, const char *const *command)
     return arena_str(&loaded->arena, hex);
 }
 
+/* --follow: one finding, as soon as it is made. */
+static void tell(void *context, const struct finding *finding)
+{
+    const struct sides *sides = context;
+    struct style style = style_for_out(sides->world, NULL);
+    auto_buf struct buf out = {0};
+    if (sides->args->flags & FLAG(JSON))
+        proof_add_json_line(&out, finding);
+    else
+        proof_add_line(&style, &out, finding);
+    put(sides->world->out, &out);
+    fflush(sides->world->out);
+}
+
+static void add_results(const struct args *args, const struct style *style, const struct proof *proof,
+                        struct buf *out)
+{
+    bool follows = args->flags & FLAG(FOLLOW), as_json = args->flags & FLAG(JSON);
+    if (follows && as_json) {
+        proof_add_json_summary(proof, out);
+    } else if (follows) {
+        buf_add_char(out, '\n');
+        proof_add_summary(proof, style, out);
+    } else if (as_json) {
+        proof_add_json(proof, out);
+    } else {
+        proof_add_text(proof, style, out);
+    }
+}
+
 static int show(const struct world *world, const struct args *args, struct proof *proof)
 {
     struct style style = style_for_out(world, NULL);
     auto_buf struct buf out = {0};
     for (size_t i = 0; i < proof->findings.count; i++)
         proof->counts[proof->findings.at[i].ruling]++;
-    if (args->flags & FLAG(JSON))
-        proof_add_json(proof, &out);
-    else
-        proof_add_text(proof, &style, &out);
+    add_results(args, &style, proof, &out);
     put(world->out, &out);
     fflush(world->out);
     struct err err = {0};
     if (args->report && proof_write_page(proof, args->report, &err) < 0)
         return say_refused(world, &err);
-    return proof->counts[RULING_ESCAPED] ? EXIT_ESCAPED : EXIT_FINE;
+    return proof->counts[RULING_ESCAPED]    ? EXIT_ESCAPED
+           : proof->counts[RULING_NOT_HELD] ? EXIT_NOT_HELD
+                                            : EXIT_FINE;
 }
 
 /* Runs in the prover. Returns the exit status. */
@@ -144,6 +174,7 @@ static int prove(const struct world *world, const struct args *args, struct load
                           .environment = world->caller.environment,
                           .is_root = targets->is_root};
     bool is_live = !captures_aside(args) && !(args->flags & FLAG(READ_ONLY));
+    struct sides told = {world, args, targets};
     struct proof_context context = {&loaded->plan, targets->project, is_live};
     struct battery battery = {
         .targets = targets,
@@ -151,8 +182,11 @@ static int prove(const struct world *world, const struct args *args, struct load
         .without = {run_without, &sides},
         .inside = {run_inside, &sides},
         .granted = proof_granted,
+        .not_held = proof_not_held,
         .granted_context = &context,
         .inside_is_host_tree = args->flags & FLAG(FULL_ACCESS),
+        .told = (args->flags & FLAG(FOLLOW)) ? tell : NULL,
+        .told_context = &told,
     };
     proof.policy_hash = hash_plan(loaded, args->command);
     struct timespec began;

@@ -5,6 +5,25 @@
 #include "cli/say.h"
 #include "report/summary.h"
 
+const char review_usage[] = "bawn review [--patch] [SESSION] [PATH...]\n"
+                            "       bawn review --json | --from FILE [SESSION] [PATH...]\n"
+                            "\n"
+                            "Show what a session did and tried, then each file that it changed. Press a key\n"
+                            "to apply a file, leave it waiting or throw it away. After a run without\n"
+                            "--review, keep a file or take it back. Nothing happens before you confirm at\n"
+                            "the end, and you can undo it. Without SESSION: the session that waits here, or\n"
+                            "else the latest run.\n"
+                            "\n"
+                            "  --patch       show the hunks of each file first\n"
+                            "  --json        list what can be answered, for a program\n"
+                            "  --from FILE   take the answers from FILE, as JSON; - is standard input\n"
+                            "\n"
+                            "Keys: y apply   n leave   x throw away   h hunk by hunk   A all the rest\n"
+                            "      k back   j next   ? help\n"
+                            "\n"
+                            "  bawn review\n"
+                            "  bawn review my-app-3 src/\n";
+
 /* The named session, else the one that waits, else the latest live run with changes. */
 static int choose_reviewed(const struct world *world, const struct choice *choice,
                            const struct record **ret_record)
@@ -79,13 +98,6 @@ static int carry_out(struct review *review, const struct record *record)
 {
     const struct world *world = review->world;
     struct err err = {0};
-    bool is_answered = review_ask(review);
-    if (is_answered)
-        say_commits(review);
-    if (!is_answered || !confirm(review)) {
-        fputs("Nothing was changed.\n", world->out);
-        return EXIT_FINE;
-    }
     struct review_tally tally = review_count(review);
     if (review_decide(review, &err) < 0)
         return say_refused(world, &err);
@@ -103,6 +115,39 @@ static int carry_out(struct review *review, const struct record *record)
     else if (dialogue->is_complete)
         mark_state(review->choice, record->name, STATE_UNDONE);
     return status;
+}
+
+/* The dialogue on a terminal. */
+static int ask_and_carry_out(struct review *review, const struct record *record, const change_list *changes)
+{
+    auto_buf struct buf out = {0};
+    review_summary_add(review->patch, review->choice->folder_fd, record, changes, &out);
+    put(review->world->out, &out);
+    say_left_alone(review, false);
+    bool is_answered = review_ask(review);
+    if (is_answered)
+        say_commits(review);
+    if (is_answered && confirm(review))
+        return carry_out(review, record);
+    fputs("Nothing was changed.\n", review->world->out);
+    return EXIT_FINE;
+}
+
+/* For a program: the list with --json, the answers with --from. */
+static int serve_program(struct review *review, const struct args *args, const struct record *record)
+{
+    struct err err = {0};
+    const char *state = record_trees_state(review->patch->arena, review->choice->folder_fd);
+    if (!args->from) {
+        auto_buf struct buf out = {0};
+        review_add_json(review, state, &out);
+        put(review->world->out, &out);
+        return EXIT_FINE;
+    }
+    if (review_take_answers(review, args->from, state, &err) < 0)
+        return say_err(review->world, &err);
+    say_commits(review);
+    return carry_out(review, record);
 }
 
 int review_session(const struct world *world, const struct args *args, struct choice *choice,
@@ -133,7 +178,8 @@ int review_session(const struct world *world, const struct args *args, struct ch
                             .is_live = is_live,
                             .by_hunks = args->flags & FLAG(PATCH)};
     auto_vec decision_list decisions = {0};
-    if (!keys_begin(world, &review.keys))
+    bool is_program = args->flags & (FLAG(JSON) | FLAG(FROM));
+    if (!is_program && !keys_begin(world, &review.keys))
         return say_bad_input(
             world, arena_printf(patch.arena, "`bawn %s` needs a terminal to ask on", args->verb->name),
             "`bawn diff` shows the changes; `bawn apply PATH...` and `bawn discard` work without a terminal");
@@ -146,12 +192,9 @@ int review_session(const struct world *world, const struct args *args, struct ch
     review.decisions = &decisions;
     auto_vec change_list changes = {0};
     compare_trees(&choice->before, &choice->after, &changes);
-    auto_buf struct buf out = {0};
-    review_summary_add(&patch, choice->folder_fd, record, &changes, &out);
-    put(world->out, &out);
     review_collect(&review);
-    say_left_alone(&review, false);
-    int status = carry_out(&review, record);
+    int status =
+        is_program ? serve_program(&review, args, record) : ask_and_carry_out(&review, record, &changes);
     review_free(&review);
     dialogue_free(&dialogue);
     return status;

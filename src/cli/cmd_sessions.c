@@ -1,128 +1,21 @@
 /* `bawn sessions`: lists sessions with their state. */
-#include <dirent.h>
 #include <string.h>
 
-#include "base/fd.h"
 #include "base/json.h"
 #include "cli/choose.h"
 #include "cli/commands.h"
 #include "cli/say.h"
-#include "kernel/beneath.h"
-#include "kernel/directories.h"
-#include "report/event.h"
+#include "report/sessions.h"
 #include "session/upkeep.h"
-#include "workspace/layers.h"
-
-struct listed {
-    const char *name;
-    bool is_running;
-    bool is_unrepaired; /* its bawn was killed, and the repair failed */
-    bool has_record;    /* it has changes to apply or undo */
-    struct record record;
-    struct glance glance;
-    uint64_t disk; /* bytes; only with --all */
-};
-
-typedef VEC(struct listed) listed_list;
-
-static struct timespec began(const struct listed *listed)
-{
-    return listed->has_record ? listed->record.began : listed->glance.began;
-}
-
-static void sort_latest_first(listed_list *sessions)
-{
-    VEC(struct session_age) ages = {0};
-    listed_list sorted = {0};
-    for (size_t i = 0; i < sessions->count; i++)
-        vec_push(&ages, (struct session_age){sessions->at[i].name, began(&sessions->at[i]), i});
-    sessions_sort(ages.at, ages.count);
-    for (size_t i = ages.count; i--;)
-        vec_push(&sorted, sessions->at[ages.at[i].index]);
-    vec_free(&ages);
-    vec_free(sessions);
-    *sessions = sorted;
-}
-
-static const char *workspace_of(const struct listed *listed)
-{
-    return listed->has_record ? listed->record.workspace : listed->glance.workspace;
-}
-
-/*
- * A run that ended and changed nothing: there is nothing to apply or undo. One that was refused something or opened a decoy is worth a
- * look, and a review whose changes were discarded had some.
- */
-static bool left_nothing(const struct listed *listed)
-{
-    const struct record *record = &listed->record;
-    bool was_discarded =
-        listed->has_record && record->mode == RECORD_REVIEW && record->state == STATE_DISCARDED;
-    return !listed->is_running && !listed->is_unrepaired && !listed->glance.was_killed &&
-           !listed->glance.refusal && !was_discarded &&
-           (!listed->has_record || (record->changes == 0 && record_is_over(record)));
-}
-
-static void collect(const struct choice *choice, bool all, listed_list *ret_listed)
-{
-    struct arena *arena = choice->loaded.policy.arena;
-    auto_dir DIR *folder = choice->sessions_fd < 0 ? NULL : directories_list(choice->sessions_fd);
-    for (const struct dirent *entry; folder && (entry = readdir(folder));) {
-        struct listed listed = {.name = arena_str(arena, entry->d_name)};
-        struct err ignored;
-        if (*entry->d_name == '.')
-            continue;
-        auto_fd int fd = session_open(choice->sessions_fd, entry->d_name);
-        listed.has_record = fd >= 0 && record_load(fd, arena, &listed.record, &ignored) > 0;
-        bool has_journal = fd >= 0 && glance_at(fd, arena, choice->loaded.request.home, &listed.glance);
-        const char *workspace = workspace_of(&listed);
-        if ((!has_journal && !listed.has_record) || !workspace ||
-            (!all && strcmp(workspace, choice->workspace) != 0))
-            continue;
-        listed.disk = all ? layers_disk_use(fd) : 0;
-        listed.is_running = record_is_busy(choice->sessions_fd, entry->d_name);
-        listed.is_unrepaired = session_is_set_aside(arena, choice->state, entry->d_name);
-        vec_push(ret_listed, listed);
-    }
-    sort_latest_first(ret_listed);
-}
-
-static const char *state_of(const struct listed *listed)
-{
-    if (listed->is_running)
-        return "running";
-    if (listed->is_unrepaired)
-        return "unrepaired";
-    if (listed->has_record)
-        return record_state_name(listed->record.state);
-    return listed->glance.was_killed ? "killed" : "ended";
-}
-
-static const char *mode_of(const struct listed *listed)
-{
-    if (listed->has_record)
-        return record_mode_name(listed->record.mode);
-    return listed->glance.mode ? listed->glance.mode : "live";
-}
-
-/* Time since the last record in its journal. */
-static int64_t idle_seconds(const struct listed *listed)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return listed->glance.last.tv_sec && now.tv_sec > listed->glance.last.tv_sec
-               ? now.tv_sec - listed->glance.last.tv_sec
-               : 0;
-}
 
 static void add_json(struct json *json, const struct listed *listed)
 {
     json_open(json, NULL, '{');
     json_str(json, "name", listed->name);
-    json_str(json, "workspace", workspace_of(listed));
-    json_str(json, "mode", mode_of(listed));
-    json_str(json, "state", state_of(listed));
-    json_int(json, "began", began(listed).tv_sec);
+    json_str(json, "workspace", listed_workspace(listed));
+    json_str(json, "mode", listed_mode(listed));
+    json_str(json, "state", listed_state(listed));
+    json_int(json, "began", listed_began(listed).tv_sec);
     if (listed->has_record && listed->record.ended.tv_sec)
         json_int(json, "ended", listed->record.ended.tv_sec);
     json_int(json, "files", listed->has_record ? (int64_t)listed->record.changes : 0);
@@ -133,7 +26,7 @@ static void add_json(struct json *json, const struct listed *listed)
     json_str(json, "command", listed->glance.command);
     json_str(json, "status", listed->glance.status);
     if (listed->is_running)
-        json_int(json, "idle", idle_seconds(listed));
+        json_int(json, "idle", listed_idle(listed));
     if (listed->glance.refusal) {
         json_str(json, "last_refusal", listed->glance.refusal);
         json_str(json, "last_refusal_event", listed->glance.refusal_event);
@@ -151,15 +44,15 @@ static void add_line(struct buf *out, const struct style *style, struct arena *a
                                         : COLOUR_BOLD,
                      listed->name, 22);
     uint64_t files = listed->has_record ? listed->record.changes : 0;
-    buf_printf(out, "  %-10s %-8s %5llu file%s  %s", state_of(listed), mode_of(listed),
-               (unsigned long long)files, files == 1 ? " " : "s", age_text(arena, began(listed)));
+    buf_printf(out, "  %-10s %-8s %5llu file%s  %s", listed_state(listed), listed_mode(listed),
+               (unsigned long long)files, files == 1 ? " " : "s", age_text(arena, listed_began(listed)));
     if (listed->has_record && *listed->record.of)
         buf_printf(out, ", of %s", listed->record.of);
     if (listed->is_running && listed->glance.last.tv_sec)
         buf_printf(out, ", last active %s", age_text(arena, listed->glance.last));
     if (with_workspace) {
         buf_printf(out, ", %s on disk  ", size_text(arena, listed->disk));
-        style_add_path(style, out, COLOUR_DIM, workspace_of(listed));
+        style_add_path(style, out, COLOUR_DIM, listed_workspace(listed));
     }
     buf_add_char(out, '\n');
     if (listed->glance.refusal) {
@@ -188,7 +81,8 @@ static void add_states(struct buf *out, const struct style *style, const listed_
     for (size_t i = 0; i < array_len(states); i++) {
         bool is_listed = false;
         vec_each (const struct listed, listed, sessions)
-            is_listed |= (all || !left_nothing(listed)) && strcmp(state_of(listed), states[i].state) == 0;
+            is_listed |=
+                (all || !listed_left_nothing(listed)) && strcmp(listed_state(listed), states[i].state) == 0;
         if (!is_listed)
             continue;
         buf_add_str(out, "  ");
@@ -204,7 +98,13 @@ static int list(const struct world *world, const struct args *args, struct choic
     struct style style = style_for_out(world, choice->loaded.request.home);
     bool all = args->flags & FLAG(ALL);
     auto_vec listed_list sessions = {0};
-    collect(choice, all, &sessions);
+    struct sessions_wanted wanted = {.arena = arena,
+                                     .state = choice->state,
+                                     .home = choice->loaded.request.home,
+                                     .workspace = all ? NULL : choice->workspace,
+                                     .loaded = &choice->records,
+                                     .with_disk = all};
+    sessions_find(&wanted, choice->sessions_fd, &sessions);
     auto_buf struct buf out = {0};
     struct json json = {.out = &out};
     if (args->flags & FLAG(JSON))
@@ -213,7 +113,7 @@ static int list(const struct world *world, const struct args *args, struct choic
     for (size_t i = 0; i < sessions.count; i++) {
         if (args->flags & FLAG(JSON))
             add_json(&json, &sessions.at[i]);
-        else if (!all && left_nothing(&sessions.at[i]))
+        else if (!all && listed_left_nothing(&sessions.at[i]))
             hidden++;
         else
             add_line(&out, &style, arena, &sessions.at[i], all);

@@ -17,6 +17,27 @@
 #include "session/upkeep.h"
 #include "workspace/checkpoint.h"
 
+const char undo_usage[] = "bawn undo [--yes] [--merge | --force] [--to TIME] [SESSION] [PATH...]\n"
+                          "       bawn undo --list | --prune\n"
+                          "\n"
+                          "Bring the files that a run changed back to their earlier state. Without\n"
+                          "SESSION: the latest run in this workspace. Files that you changed meanwhile stay\n"
+                          "and are listed. `bawn redo` reverses an undo, and so does a second\n"
+                          "`bawn undo`. Exit status 1 if a file stayed.\n"
+                          "\n"
+                          "  --to TIME  go back to the last checkpoint at or before TIME, such as 04:45,\n"
+                          "             '2026-11-15 04:45', or 20m (20 minutes ago)\n"
+                          "  --list     list what can be undone: sessions and checkpoints\n"
+                          "  --prune    forget sessions older than 30 days, and the oldest while snapshots\n"
+                          "             take more than 10 GiB (docs/WORKSPACE.md: other amounts)\n"
+                          "  --yes      do not ask\n"
+                          "  --merge    keep your changes in other lines of a file\n"
+                          "  --force    overwrite your changes\n"
+                          "\n"
+                          "  bawn undo\n"
+                          "  bawn undo my-app-3 src/main.c\n"
+                          "  bawn undo --to 04:45\n";
+
 /* --- --to: back to a checkpoint ----------------------------------------------------------------------------------- */
 
 /* The trees to go from and to: from the end of a session to its start or one of its checkpoints. */

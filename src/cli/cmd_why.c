@@ -1,7 +1,16 @@
-/* `bawn why`: reports which rule decides each named path, host and variable. */
+/* `bawn why`: reports which rule decides each named path, host, request and variable. */
+#include <string.h>
+
 #include "cli/commands.h"
 #include "cli/say.h"
 #include "report/policy_text.h"
+
+/* "GET", before the address that is asked for. */
+static bool is_method(const char *word)
+{
+    size_t letters = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    return letters && !word[letters];
+}
 
 static int answer_all(const struct world *world, const struct args *args, const struct loaded *loaded)
 {
@@ -13,7 +22,10 @@ static int answer_all(const struct world *world, const struct args *args, const 
         json_open(&json, NULL, '[');
     for (size_t i = 0; i < args->words.count; i++) {
         struct err err = {0};
-        if (why_add(&loaded->plan, &style, args->words.at[i], as_json ? &json : NULL, &out, &err) < 0)
+        const char *asked = args->words.at[i];
+        if (is_method(asked) && i + 1 < args->words.count && strstr(args->words.at[i + 1], "://"))
+            asked = arena_printf(loaded->policy.arena, "%s %s", asked, args->words.at[++i]);
+        if (why_add(&loaded->plan, &style, asked, as_json ? &json : NULL, &out, &err) < 0)
             return say_err(world, &err);
     }
     if (as_json)
@@ -27,8 +39,12 @@ int cmd_why(const struct world *world, const struct args *args)
     if (args->words.count == 0)
         return say_bad_input(world, "`bawn why` needs a path, a host or a $NAME",
                              "for example: `bawn why ~/.ssh`");
-    const struct run_request request = args_request(args);
+    struct run_request request = args_request(args);
+    struct given_rules given;
+    given_rules_add(world, &request, &given);
     auto_loaded struct loaded loaded = {0};
     int status = load_plan(&world->caller, &request, &loaded);
-    return status ? status : answer_all(world, args, &loaded);
+    status = status ? status : answer_all(world, args, &loaded);
+    given_rules_free(&given);
+    return status;
 }

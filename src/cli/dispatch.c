@@ -23,6 +23,8 @@ static void add_version(struct buf *out, struct arena *arena)
     json_open(&json, "programs", '{');
     json_str(&json, "bawn-egress", libexec_find(arena, "bawn-egress"));
     json_str(&json, "bawn-prove", libexec_find(arena, "bawn-prove"));
+    json_str(&json, "bawn-vault", libexec_find(arena, "bawn-vault"));
+    json_str(&json, "bawn-web", libexec_find(arena, "bawn-web"));
     json_close(&json, '}');
     json_close(&json, '}');
 }

@@ -1,7 +1,6 @@
 /* The program: fills struct world with the real one and calls bawn_main. */
 #include <fcntl.h>
 #include <malloc.h>
-#include <pwd.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -9,22 +8,17 @@
 #include "base/fd.h"
 #include "cli/say.h"
 #include "cli/world.h"
+#include "kernel/account.h"
+#include "kernel/process.h"
 
 /* The home of the caller's account, stored in `room`; NULL if HOME is set or the account is not found. */
-static const char *account_home(const struct world *world, char *room, size_t size)
+static const char *account_home(const struct world *world, char room[ACCOUNT_LARGEST])
 {
     const char *home = caller_variable(&world->caller, "HOME");
     if (home && *home)
         return NULL; /* not needed */
-    /* /etc/passwd only: other sources of accounts are plug-ins, which a static program cannot load. */
-    FILE *accounts = fopen("/etc/passwd", "re");
-    struct passwd entry = {0}, *account = NULL;
-    while (accounts && fgetpwent_r(accounts, &entry, room, size, &account) == 0 &&
-           account->pw_uid != getuid())
-        account = NULL;
-    if (accounts)
-        fclose(accounts);
-    return account ? account->pw_dir : NULL;
+    struct passwd account;
+    return account_find(getuid(), &account, room) ? account.pw_dir : NULL;
 }
 
 /* Opens /dev/null on closed standard streams, so that no file of bawn's gets their numbers. */
@@ -80,6 +74,9 @@ int main(int argument_count, char **arguments)
                 .environment = (const char *const *)environ,
                 .trace = trace_begin((const char *const *)environ),
                 .look_at_machine = machine_look,
+                .lacks_namespaces = machine_lacks_namespaces,
+                .lacks_vault = machine_lacks_vault,
+                .own_path = process_own_path,
                 .heap = directory, /* bawn's first allocation; libc's own lie below it */
             },
         .repairs = true,
@@ -104,8 +101,8 @@ int main(int argument_count, char **arguments)
     if (!directory || *directory != '/')
         return say_bad_input(&world, "the current directory does not exist",
                              "change to a directory that exists");
-    char account[4096];
-    world.caller.account_home = account_home(&world, account, sizeof(account));
+    char account[ACCOUNT_LARGEST];
+    world.caller.account_home = account_home(&world, account);
     int status = bawn_main(&world, argument_count, arguments);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         say_problem(&world, "the output could not be written", NULL);

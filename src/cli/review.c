@@ -185,8 +185,7 @@ static void add_item(const struct review *review, const struct item *item, struc
     }
 }
 
-/* Shows a conflict. If no lines clash, merges both sides into item->joined and returns true. */
-static bool add_conflict(struct review *review, struct item *item, struct buf *out)
+bool review_join(struct review *review, struct item *item, struct buf *out)
 {
     const struct decision *decision = &review->decisions->at[item->members.at[0]];
     struct err ignored;
@@ -220,7 +219,7 @@ static char ask_item(struct review *review, struct item *item, size_t number)
         has_conflict |= review->decisions->at[item->members.at[i]].course == COURSE_CONFLICT;
     add_item(review, item, &shown);
     if (has_conflict)
-        can_join = item->members.count == 1 && add_conflict(review, item, &shown);
+        can_join = item->members.count == 1 && review_join(review, item, &shown);
     bool has_hunks = review_find_hunks(review, item);
     const char *path = review_change(review, item->members.at[0]).path;
     const char *question = arena_printf(review->patch->arena, "(%zu/%zu) %s %s", number + 1,

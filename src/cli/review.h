@@ -2,7 +2,8 @@
  * A review: the person answers each change of a session with a key. An item is a file, a pair that looks like a
  * rename, or a whole repository. Nothing is replaced before the end, when the person confirms the answers.
  *
- * review_items.c groups changes into items and turns answers into decisions; review.c asks.
+ * review_items.c groups changes into items and turns answers into decisions; review.c asks on a terminal, review_answers.c
+ * takes answers from a program.
  */
 #pragma once
 
@@ -60,6 +61,14 @@ struct review_tally {
     size_t yes, no, out;
 };
 struct review_tally review_count(const struct review *review);
+
+/* Adds why an item is a conflict, and the lines that clash. If none do, merges both sides into item->joined and returns true. */
+bool review_join(struct review *review, struct item *item, struct buf *out);
+
+/* review_answers.c: the items as JSON, and answers to them from a file. `state` is that of the recorded trees. */
+void review_add_json(const struct review *review, const char *state, struct buf *out);
+int review_take_answers(struct review *review, const char *file, const char *state, struct err *err)
+    must_check;
 
 /* Asks about each item. Returns false if the person cancelled: then nothing may be replaced. */
 bool review_ask(struct review *review);

@@ -63,8 +63,18 @@ char keys_read(struct keys *keys)
         tcsetattr(keys->fd, TCSADRAIN, &keys->before);
         if (key != KEY_STOP)
             return key;
-        raise(SIGTSTP);
+        kill(0, SIGTSTP); /* the whole job, as the terminal would stop it: bawn may wait for this process */
     }
+}
+
+char keys_read_within(struct keys *keys, int other_fd, int milliseconds)
+{
+    struct pollfd ready[] = {{.fd = keys->fd, .events = POLLIN}, {.fd = other_fd, .events = POLLIN}};
+    if (!take(keys))
+        return KEY_END;
+    bool came = poll(ready, array_len(ready), milliseconds) > 0 && ready[0].revents;
+    tcsetattr(keys->fd, TCSADRAIN, &keys->before);
+    return came ? keys_read(keys) : '\0';
 }
 
 size_t keys_rows(const struct keys *keys)

@@ -23,6 +23,9 @@ bool keys_begin(const struct world *world, struct keys *ret_keys);
 /* Reads a key. Arrows up and down are k and j, page down is a space. Ctrl-Z stops bawn. */
 char keys_read(struct keys *keys);
 
+/* The same, for so long at most, and until another descriptor (-1: none) can be read: '\0' if no key came. */
+char keys_read_within(struct keys *keys, int other_fd, int milliseconds);
+
 /* The number of lines of the terminal. */
 size_t keys_rows(const struct keys *keys);
 

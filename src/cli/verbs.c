@@ -17,8 +17,7 @@ const struct verb_entry verb_table[] = {
                  "  bawn --read ~/datasets claude --dangerously-skip-permissions\n"
                  "`bawn help rules` lists --read and the other rules.\n"
                  "\n"
-                 "  --review[=all]      keep changes of the workspace (or of every file) aside\n"
-                 "                      until you apply them with `bawn review`\n"
+                 "  --review[=all]      keep changes (=all: of every file) aside for `bawn review`\n"
                  "  --branch NAME       work on this git branch, in a worktree that bawn makes\n"
                  "  --discard           throw away what CMD writes in the workspace\n"
                  "  --read-only         let CMD write nothing outside its private home\n"
@@ -32,9 +31,10 @@ const struct verb_entry verb_table[] = {
                  "  --on-exit COMMAND   run COMMAND on the host afterwards\n"
                  "  --quiet, --json     no line at the start; at the end none, or one of JSON\n"
                  "  --nested            let CMD make namespaces; no Landlock; implies --review=all\n"
+                 "  --walls SET         namespaces or landlock (the default where there are none)\n"
                  "  --degrade=WALL      go on if landlock, seccomp, root or memory is missing\n"
                  "  --full-access --i-know   let CMD write every file that you can write\n"
-                 "Exit status: that of CMD, 128+N after signal N, 125 if bawn refused or failed.\n",
+                 "Exit status: that of CMD; 128+N: signal N; 127: no such CMD; 125: bawn refused.\n",
     },
     {
         .name = "show",
@@ -65,9 +65,10 @@ const struct verb_entry verb_table[] = {
         .takes_command = true,
         .summary = "which rule decides",
         .usage = "bawn why [--json] [--RULE OBJECT]... PATH|HOST|$NAME... [-- CMD...]\n"
+                 "bawn why [--json] [--RULE OBJECT]... METHOD URL... [-- CMD...]\n"
                  "\n"
-                 "Say whether CMD may use a path, host or variable, which rule decides it, which\n"
-                 "rules lost and why, and which flag would change it.\n"
+                 "Say whether CMD may use a path, host or variable, or make a request; which rule\n"
+                 "decides it, which rules lost and why, and which flag would change it.\n"
                  "A word with '/' or '~', or the name of a file, is a path. A word with a dot is\n"
                  "a host.\n"
                  "\n"
@@ -75,7 +76,8 @@ const struct verb_entry verb_table[] = {
                  "\n"
                  "  bawn why ~/.ssh/id_ed25519\n"
                  "  bawn why registry.npmjs.org -- claude\n"
-                 "  bawn why '$AWS_PROFILE'\n",
+                 "  bawn why '$AWS_PROFILE'\n"
+                 "  bawn why GET https://api.github.com/repos/acme/app\n",
     },
     {
         .name = "check",
@@ -112,6 +114,16 @@ const struct verb_entry verb_table[] = {
         .usage = import_usage,
     },
     {
+        .name = "learn",
+        .run = cmd_learn,
+        .repairs = true,
+        .flags =
+            FLAG(POLICY) | FLAGS_MODES | FLAG(FROM) | FLAG(FOR) | FLAG(WRITE_TO) | FLAG(JSON) | FLAG(YES),
+        .takes_command = true,
+        .summary = "lines that CMD would need",
+        .usage = learn_usage,
+    },
+    {
         .name = "init",
         .run = cmd_init,
         .summary = "write a first .bawn file",
@@ -130,21 +142,7 @@ const struct verb_entry verb_table[] = {
         .words = "AGENT",
         .takes_command = true,
         .summary = "log in to an agent",
-        .usage = "bawn login [--yes] AGENT [-- ARGUMENT...]\n"
-                 "\n"
-                 "Run the agent's own login in a sandbox without a project. bawn shows the page\n"
-                 "that the agent wants to open, and opens it in your browser if you agree. Only\n"
-                 "https is allowed, and only hosts that the agent's profile names for its login.\n"
-                 "The answer comes back through a port of 127.0.0.1. Afterwards the agent is\n"
-                 "logged in inside and outside.\n"
-                 "\n"
-                 "  --yes        do not ask (needed without a terminal)\n"
-                 "  ARGUMENT...  further arguments for the agent's login\n"
-                 "\n"
-                 "$BAWN_BROWSER is the full path of the browser; the default is xdg-open.\n"
-                 "\n"
-                 "  bawn login codex\n"
-                 "  bawn login claude -- --console\n",
+        .usage = login_usage,
     },
     {
         .name = "shell-init",
@@ -228,24 +226,10 @@ const struct verb_entry verb_table[] = {
         .name = "review",
         .run = cmd_review,
         .repairs = true,
-        .flags = FLAG(PATCH),
+        .flags = FLAG(PATCH) | FLAG(JSON) | FLAG(FROM),
         .words = "SESSION|PATH",
         .summary = "decide about each change",
-        .usage = "bawn review [--patch] [SESSION] [PATH...]\n"
-                 "\n"
-                 "Show what a session did and tried, then each file that it changed. Press a key\n"
-                 "to apply a file, leave it waiting or throw it away. After a run without\n"
-                 "--review, keep a file or take it back. Nothing happens before you confirm at\n"
-                 "the end, and you can undo it. Without SESSION: the session that waits here, or\n"
-                 "else the latest run.\n"
-                 "\n"
-                 "  --patch   show the hunks of each file first\n"
-                 "\n"
-                 "Keys: y apply   n leave   x throw away   h hunk by hunk   A all the rest\n"
-                 "      k back   j next   ? help\n"
-                 "\n"
-                 "  bawn review\n"
-                 "  bawn review my-app-3 src/\n",
+        .usage = review_usage,
     },
     {
         .name = "diff",
@@ -350,26 +334,7 @@ const struct verb_entry verb_table[] = {
         .flags = FLAG(LIST) | FLAG(PRUNE) | FLAG(YES) | FLAG(THEIRS) | FLAG(MERGE) | FLAG(TO),
         .words = "SESSION|PATH",
         .summary = "take back a run's changes",
-        .usage = "bawn undo [--yes] [--merge | --force] [--to TIME] [SESSION] [PATH...]\n"
-                 "       bawn undo --list | --prune\n"
-                 "\n"
-                 "Bring the files that a run changed back to their earlier state. Without\n"
-                 "SESSION: the latest run in this workspace. Files that you changed meanwhile stay\n"
-                 "and are listed. `bawn redo` reverses an undo, and so does a second\n"
-                 "`bawn undo`. Exit status 1 if a file stayed.\n"
-                 "\n"
-                 "  --to TIME  go back to the last checkpoint at or before TIME, such as 04:45,\n"
-                 "             '2026-11-15 04:45', or 20m (20 minutes ago)\n"
-                 "  --list     list what can be undone: sessions and checkpoints\n"
-                 "  --prune    forget sessions older than 30 days, and the oldest while snapshots\n"
-                 "             take more than 10 GiB (docs/WORKSPACE.md: other amounts)\n"
-                 "  --yes      do not ask\n"
-                 "  --merge    keep your changes in other lines of a file\n"
-                 "  --force    overwrite your changes\n"
-                 "\n"
-                 "  bawn undo\n"
-                 "  bawn undo my-app-3 src/main.c\n"
-                 "  bawn undo --to 04:45\n",
+        .usage = undo_usage,
     },
     {
         .name = "redo",
@@ -392,37 +357,30 @@ const struct verb_entry verb_table[] = {
                  "  bawn redo my-app-3 src/main.c\n",
     },
     {
+        .name = "profile",
+        .run = cmd_profile,
+        .repairs = true,
+        .flags = FLAG(POLICY) | FLAGS_MODES | FLAG(FOR),
+        .words = "new NAME",
+        .takes_command = true,
+        .summary = "make a profile for CMD",
+        .usage = profile_usage,
+    },
+    {
         .name = "profiles",
         .run = cmd_profiles,
-        .flags = FLAG(JSON),
+        .flags = FLAG(JSON) | FLAG(GUIDE),
         .words = "NAME",
         .summary = "list or print profiles",
-        .usage = "bawn profiles [--json] [NAME]\n"
-                 "\n"
-                 "List the profiles, or print one. Yours in ~/.config/bawn/profiles come first,\n"
-                 "then /etc/bawn/profiles, then the built-in ones.\n"
-                 "\n"
-                 "  --json    print the list as JSON\n"
-                 "\n"
-                 "  bawn profiles\n"
-                 "  bawn profiles agent/claude\n",
+        .usage = profiles_usage,
     },
     {
         .name = "allow",
         .run = cmd_allow,
-        .flags = FLAG(SESSION) | FLAG(ALWAYS),
+        .flags = FLAG(ONCE) | FLAG(SESSION) | FLAG(ALWAYS),
         .words = "HOST[:PORT]",
         .summary = "let a session reach a host",
-        .usage = "bawn allow [--session | --always] [@SESSION] HOST[:PORT]...\n"
-                 "\n"
-                 "Let the running session reach a host, at once. If several are running, bawn takes\n"
-                 "the only one in this workspace; otherwise name one with @SESSION.\n"
-                 "\n"
-                 "  --session   for this session only (the default)\n"
-                 "  --always    for later sessions, too: adds the rule to your policy file\n"
-                 "\n"
-                 "  bawn allow api.example.com\n"
-                 "  bawn allow --always db.corp:5432\n",
+        .usage = allow_usage,
     },
     {
         .name = "publish",
@@ -444,8 +402,22 @@ const struct verb_entry verb_table[] = {
         .usage = ask_usage,
     },
     {
+        .name = "mcp",
+        .run = cmd_mcp,
+        .flags = FLAG(WAIT),
+        .usage = mcp_usage,
+    },
+    {
+        .name = "git-ssh",
+        .run = cmd_git_ssh,
+        .takes_command = true,
+        .usage = git_ssh_usage,
+    },
+    {
         .name = "requests",
         .run = cmd_requests,
+        .flags = FLAG(FOLLOW) | FLAG(JSON),
+        .words = "[SESSION/]ID",
         .summary = "questions of `bawn ask`",
         .usage = requests_usage,
     },
@@ -455,6 +427,25 @@ const struct verb_entry verb_table[] = {
         .words = "[SESSION/]ID session|always|no|never",
         .summary = "answer such a question",
         .usage = answer_usage,
+    },
+    {
+        .name = "fleet",
+        .run = cmd_fleet,
+        .repairs = true,
+        .flags = FLAG(POLICY) | FLAGS_MODES | FLAG(ENGINE) | FLAG(JOBS) | FLAG(OUT) | FLAG(JSON) | FLAG(ALL) |
+                 FLAG(YES) | FLAG(ALLOW_RISKY) | FLAG(MERGE) | FLAG(MARKERS) | FLAG(OURS) | FLAG(THEIRS),
+        .words = "run TASKS.jsonl | VERB DIR [ID]",
+        .takes_command = true,
+        .summary = "run many tasks at once",
+        .usage = fleet_usage,
+    },
+    {
+        .name = "web",
+        .run = cmd_web,
+        .words = "[--port N | --unix PATH] [--no-open]",
+        .passes_on = true,
+        .summary = "all of it on a page",
+        .usage = web_usage,
     },
     {
         .name = "doctor",
@@ -475,7 +466,7 @@ const struct verb_entry verb_table[] = {
         .name = "prove",
         .run = cmd_prove,
         .repairs = true,
-        .flags = FLAG(POLICY) | FLAGS_MODES | FLAG(JSON) | FLAG(REPORT) | FLAG(RECORD_EXEC),
+        .flags = FLAG(POLICY) | FLAGS_MODES | FLAG(JSON) | FLAG(FOLLOW) | FLAG(REPORT) | FLAG(RECORD_EXEC),
         .takes_command = true,
         .summary = "attack the sandbox",
         .usage = prove_usage,

@@ -94,13 +94,24 @@ int blob_write_waiting(struct store *store, struct err *err)
     return 0;
 }
 
+int blob_append(struct store *store, const void *bytes, size_t size, struct err *err)
+{
+    buf_add(&store->waiting, bytes, size);
+    return store->waiting.size < WAITING ? 0 : blob_write_waiting(store, err);
+}
+
+void blob_hash_small(const char *bytes, uint64_t size, struct blob_id *ret_id)
+{
+    struct blake2b hash;
+    begin_hash(&hash, size);
+    blake2b_add(&hash, bytes, size);
+    blake2b_end(&hash, ret_id->bytes);
+}
+
 static int sink_add(struct sink *sink, const void *bytes, size_t size, struct err *err)
 {
     blake2b_add(&sink->hash, bytes, size);
-    if (!sink->is_stored)
-        return 0;
-    buf_add(&sink->store->waiting, bytes, size);
-    return sink->store->waiting.size < WAITING ? 0 : blob_write_waiting(sink->store, err);
+    return sink->is_stored ? blob_append(sink->store, bytes, size, err) : 0;
 }
 
 static bool is_zero(const char *bytes, size_t size)

@@ -14,7 +14,7 @@
 
 enum {
     PIECE = 1024 * 1024, /* bytes that are read at once */
-    SMALL = 256 * 1024,
+    SMALL = STORE_SMALL,
     ZERO_BLOCK = 4096,
     WAITING = 4 * 1024 * 1024, /* bytes in memory before they are written to the pack */
 };
@@ -29,6 +29,9 @@ char *blob_buffer(struct store *store);
 
 int blob_read_piece(int fd, char *piece, size_t size, uint64_t offset, struct err *err) must_check;
 
+/* Hashes the form of a small content. */
+void blob_hash_small(const char *bytes, uint64_t size, struct blob_id *ret_id);
+
 /* Fills *err from errno, with a hint if the disk is full. Returns -1. */
 int blob_explain_write(struct err *err) must_check;
 
@@ -38,6 +41,9 @@ int blob_open_pack(const struct store *store, uint32_t number, int flags) must_c
 int blob_add(struct store *store, int fd, uint64_t size, bool has_holes, bool is_stored,
              struct blob_id *ret_id, struct err *err) must_check;
 int blob_write_waiting(struct store *store, struct err *err) must_check;
+
+/* Appends bytes to the open pack. */
+int blob_append(struct store *store, const void *bytes, size_t size, struct err *err) must_check;
 
 /*
  * Clones a file as CLONE_NEW and hashes the clone, which nobody else has open: the file may change meanwhile.

@@ -276,6 +276,36 @@ int store_put(struct store *store, int fd, uint64_t size, bool has_holes, struct
     return result;
 }
 
+int store_read_small(int fd, uint64_t size, char *ret_bytes, struct blob_id *ret_id)
+{
+    struct err err;
+    if (size > SMALL || blob_read_piece(fd, ret_bytes, (size_t)size, 0, &err) < 0) {
+        errno = size > SMALL ? EFBIG : err.errnum;
+        return -1;
+    }
+    blob_hash_small(ret_bytes, size, ret_id);
+    return 0;
+}
+
+int store_put_small(struct store *store, const char *bytes, uint64_t size, const struct blob_id *id,
+                    struct err *err)
+{
+    if (store_lock(store, err) < 0)
+        return -1;
+    if (store_find(store, id))
+        return 0;
+    struct blob blob = {.id = *id,
+                        .offset = store->pack_size + store->waiting.size,
+                        .size = size,
+                        .pack = store->pack,
+                        .file_size = size};
+    if (blob_append(store, bytes, (size_t)size, err) < 0)
+        return -1;
+    add_to_index(store, &blob);
+    store->added += size;
+    return 0;
+}
+
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
 /* Finds a content, opens the file that has it and compares its hash. */

@@ -58,6 +58,15 @@ int store_put(struct store *store, int fd, uint64_t size, bool has_holes, struct
               struct err *err) must_check;
 int store_flush(struct store *store, struct err *err) must_check;
 
+/*
+ * The same in two steps, for files of at most STORE_SMALL bytes. store_read_small reads and hashes a file and needs no store, so
+ * that threads can do it; -1 with errno, ESTALE if the file is shorter. store_put_small stores what it has read.
+ */
+enum { STORE_SMALL = 256 * 1024 };
+int store_read_small(int fd, uint64_t size, char *ret_bytes, struct blob_id *ret_id) must_check;
+int store_put_small(struct store *store, const char *bytes, uint64_t size, const struct blob_id *id,
+                    struct err *err) must_check;
+
 /* Waits until everything flushed so far is on the disk. The blocks of a clone are the file system's business. */
 int store_wait_for_disk(struct store *store, struct err *err) must_check;
 

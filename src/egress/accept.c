@@ -8,7 +8,7 @@
 #include "egress/connection.h"
 
 /* Finds the name for the connection's synthetic address, and the rule that allows the connection. */
-static bool find_target(struct connection *connection)
+static bool find_rule(struct connection *connection)
 {
     struct egress *egress = connection->egress;
     const struct endpoint *asked = &connection->asked;
@@ -22,6 +22,17 @@ static bool find_target(struct connection *connection)
     return table_allows(&egress->table, &host, asked->port, &connection->rule);
 }
 
+/* *ret_is_spent: the rule was for one connection, and this is it. */
+static bool find_target(struct connection *connection, bool *ret_is_spent)
+{
+    bool is_found = find_rule(connection);
+    struct egress *egress = connection->egress;
+    *ret_is_spent = is_found && table_spend(&egress->table, &connection->rule);
+    if (*ret_is_spent && connection->name)
+        tell_forget_held(&egress->tell, connection->name->text, connection->asked.port);
+    return is_found;
+}
+
 static void inspect_ready(struct connection *connection, bool is_inner, uint32_t events)
 {
     (void)is_inner, (void)events;
@@ -32,7 +43,8 @@ static void inspect_ready(struct connection *connection, bool is_inner, uint32_t
 /* In TLS and in HTTP the client speaks first. At other ports the server may: it is dialled first. */
 static void go_on(struct connection *connection)
 {
-    bool names_first = connection->asked.port == PORT_HTTPS || connection->asked.port == PORT_HTTP;
+    bool names_first = connection->asked.port == PORT_HTTPS || connection->asked.port == PORT_HTTP ||
+                       connection_is_vaults(connection);
     if (connection->name && names_first) {
         connection_enter(connection, STAGE_INSPECT, inspect_ready);
         inspect_ready(connection, true, 0);
@@ -50,6 +62,8 @@ static void wait_for_answer(struct connection *connection)
     if (getpeername(connection->inner.watcher.fd, (struct sockaddr *)&address, &size) < 0 ||
         !endpoint_from_socket(&address, &client))
         client.port = 0;
+    /* If this helper is killed meanwhile, the program must not take the end of the connection for an answer. */
+    break_when_closed(connection->inner.watcher.fd);
     connection_enter(connection, STAGE_ASK, NULL);
     connection_set_deadline(connection, connection->egress->ask_patience);
     tell_held(&connection->egress->tell, connection->name->text, connection->asked.port, client.port);
@@ -61,14 +75,26 @@ static bool is_asked_for(const struct connection *connection)
            table_asks(&connection->egress->table, &connection->name->host, connection->asked.port);
 }
 
+/* A host that was allowed for one connection, which one of those that wait has got. NULL: none. */
+static bool is_late(const struct connection *connection, const struct connection *spent)
+{
+    return spent && connection->name == spent->name && connection->asked.port == spent->asked.port;
+}
+
 void accept_answered(struct egress *egress)
 {
-    for (struct connection *at = egress->connections, *next; at; at = next) {
-        next = at->next;
-        if (at->stage != STAGE_ASK || is_asked_for(at))
+    const struct connection *spent = NULL;
+    for (struct connection *at = egress->oldest, *next; at; at = next) {
+        next = at->previous;
+        bool is_spent = false;
+        if (at->stage != STAGE_ASK || (is_asked_for(at) && !is_late(at, spent)))
             continue;
-        if (find_target(at)) {
+        if (is_late(at, spent)) {
+            connection_refuse(at, "was allowed for one connection, and another one has it");
+        } else if (find_target(at, &is_spent)) {
+            spent = is_spent ? at : spent;
             connection_set_deadline(at, CONNECTION_PATIENCE);
+            close_in_order(at->inner.watcher.fd);
             go_on(at);
         } else {
             connection_refuse(at, "was refused by the person who was asked");
@@ -76,14 +102,19 @@ void accept_answered(struct egress *egress)
     }
 }
 
-static void begin_outward(struct egress *egress, struct listener *listener, int fd)
+/* `asked`: the address that the client connected to; NULL: the socket's own. */
+static void begin_outward(struct egress *egress, struct listener *listener, int fd,
+                          const struct endpoint *asked)
 {
     struct connection *connection = connection_new(egress, listener);
     struct sockaddr_storage address = {0};
     socklen_t size = sizeof(address);
-    bool is_known = getsockname(fd, (struct sockaddr *)&address, &size) == 0 &&
-                    endpoint_from_socket(&address, &connection->asked);
-    bool is_allowed = is_known && find_target(connection);
+    bool is_known = asked || (getsockname(fd, (struct sockaddr *)&address, &size) == 0 &&
+                              endpoint_from_socket(&address, &connection->asked));
+    if (asked)
+        connection->asked = *asked;
+    bool is_spent = false;
+    bool is_allowed = is_known && find_target(connection, &is_spent);
     /* Without inspection the socket is first read in STAGE_RELAY. */
     side_open(&connection->inner, connection, fd, connection->is_inspected ? 0 : EPOLLIN | EPOLLET);
     if (!connection->inner.watcher.is_open || !is_known) {
@@ -142,6 +173,37 @@ void accept_ready(struct watcher *watcher, uint32_t events)
         if (listener->published)
             begin_inward(egress, listener, fd);
         else
-            begin_outward(egress, listener, fd);
+            begin_outward(egress, listener, fd, NULL);
+    }
+}
+
+/* Without a namespace programs ask the host's resolver, whatever its address is. A rule for that address comes first. */
+static bool is_for_resolver(const struct egress *egress, const struct endpoint *at)
+{
+    struct host_object host = table_address(at);
+    return at->port == PORT_NAMES && !name_of_address(&egress->names, at) &&
+           !table_is_host_port(&egress->table, at) && !table_allows(&egress->table, &host, at->port, NULL);
+}
+
+static bool is_of_type(int fd, int wanted)
+{
+    int type = 0;
+    socklen_t size = sizeof(type);
+    return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == wanted;
+}
+
+void accept_arrival(struct asks *asks, const struct port_request *arrival, int fd)
+{
+    struct egress *egress = container_of(asks, struct egress, asks);
+    bool is_question = arrival->kind == PORT_QUESTIONS;
+    if (!is_of_type(fd, is_question ? SOCK_SEQPACKET : SOCK_STREAM))
+        close(fd);
+    else if (is_question || is_for_resolver(egress, &arrival->at))
+        resolver_add_stream(&egress->resolver, fd, is_question, arrival->number);
+    else if (room_make(egress, &egress->arrivals))
+        begin_outward(egress, &egress->arrivals, fd, &arrival->at);
+    else {
+        break_when_closed(fd);
+        close(fd);
     }
 }

@@ -34,8 +34,9 @@ static void take_reply(struct asks *asks, const struct port_request *reply, int 
             fd = -1;
             errnum = EPROTO;
         }
+        bool needs_none = ask.request.kind == PORT_LISTENER || ask.request.kind == PORT_SOLE_LISTENER;
         if (ask.self)
-            ask.done(ask.self, fd, fd < 0 && !errnum ? EPROTO : errnum);
+            ask.done(ask.self, fd, fd < 0 && !errnum && !needs_none ? EPROTO : errnum);
         else if (fd >= 0)
             close(fd);
         return;
@@ -71,7 +72,10 @@ static void channel_ready(struct watcher *watcher, uint32_t events)
     struct port_request reply;
     int fd = -1, result;
     while ((result = port_receive(watcher->fd, &reply, &fd)) > 0 || (result < 0 && errno == EPROTO)) {
-        if (result > 0)
+        bool is_arrival = result > 0 && (reply.kind == PORT_ARRIVAL || reply.kind == PORT_QUESTIONS);
+        if (is_arrival && fd >= 0)
+            asks->on_arrival(asks, &reply, fd);
+        else if (result > 0 && !is_arrival)
             take_reply(asks, &reply, fd);
         send_waiting(asks);
         asks->on_reply(asks);

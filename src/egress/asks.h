@@ -3,13 +3,16 @@
  *
  * Each request has a number, which comes back with the reply. At most 64 requests are under way, so that neither side finds
  * the channel full; the others wait in order. A reply that no request matches is for an earlier helper: its socket is closed.
+ *
+ * Without a namespace there are no sockets to listen with. A request for one is answered without a socket: from then on connections to its address
+ * arrive on the channel themselves (on_arrival), and so do programs' sockets for DNS.
  */
 #pragma once
 
-#include "egress/poller.h"
+#include "kernel/poller.h"
 #include "kernel/ports.h"
 
-/* `fd` is the new socket, which the callee now owns, or -1 with errnum. */
+/* `fd` is the new socket, which the callee now owns, or -1 with errnum. -1 and no errnum: connections will arrive on the channel. */
 typedef void ask_done(void *self, int fd, int errnum);
 
 struct ask {
@@ -26,6 +29,8 @@ struct asks {
     size_t waiting_first;
     uint64_t last;                       /* the newest request's number */
     void (*on_reply)(struct asks *asks); /* after each reply */
+    void (*on_arrival)(struct asks *asks, const struct port_request *arrival,
+                       int fd); /* owns the descriptor */
 };
 
 int asks_open(struct asks *asks, int channel_fd) must_check;

@@ -4,23 +4,25 @@
  * A connection joins two TCP sockets. `inner` is the socket inside the sandbox's network namespace, `outer` is the one on the
  * host. A connection is accepted at one side (accept.c) and dialled at the other (dial.c). It goes through these stages:
  *
- *   from inside:      ASK ─▶ INSPECT ─▶ LOOKUP ─▶ DIAL ─▶ PROXY ─▶ RELAY ─▶ closed
- *   published port:                               DIAL ──────────▶ RELAY ─▶ closed
+ *   from inside:      ASK ─▶ INSPECT ─▶ LOOKUP ─▶ TURN ─▶ DIAL ─▶ PROXY ─▶ RELAY ─▶ closed
+ *   published port:                                       DIAL ──────────▶ RELAY ─▶ closed
  *
  *   ASK        only with --ask, for names that no rule decides about. Nothing is read, looked up or dialled before the answer, which comes
  *              as a rule.
  *   INSPECT    only for names at ports 80 and 443. The first bytes must name the host (inspect.c) before anything is dialled.
  *   LOOKUP     waits for the addresses of the name or of the proxy, or for this network's NAT64 prefixes. A name whose
  *              addresses are cached, and an address that a rule names, pass through at once.
+ *   TURN       only with `limit rate`: waits until another connection to this host may begin (rate.h).
  *   DIAL       tries the permitted addresses, a further one every 250 ms, until one answers. A published port asks process 1
  *              for a socket that connects inside.
  *   PROXY      only with a proxy: has sent CONNECT, and waits for the answer.
  *   RELAY      moves bytes (relay.c). At other ports than 80 and 443 the first bytes are inspected here: the server may speak
- *              first, so bytes from outside pass already.
+ *              first, so bytes from outside pass already. A host whose secrets stay outside is inspected first at every port, and
+ *              its sockets are handed to the vault (hand.c), which moves the bytes.
  *   FAREWELL   can follow any stage before the end: a client that speaks HTTP has been sent a 403, and its remaining bytes are
  *              read and dropped, since closing a socket with unread bytes would discard the answer.
  *
- * The file of each stage sets `ready` when it enters the stage. In ASK, LOOKUP and DIAL it is NULL: bytes that the client sends
+ * The file of each stage sets `ready` when it enters the stage. In ASK, LOOKUP, TURN and DIAL it is NULL: bytes that the client sends
  * after those that were inspected stay in the socket's buffer until there is a peer to send them to.
  *
  * One copy
@@ -217,10 +219,12 @@ void connection_close(struct connection *connection)
         poller_close(&connection->attempts[i].watcher);
     poller_close(&connection->inner.watcher);
     poller_close(&connection->outer.watcher);
+    poller_close(&connection->tether);
     flow_free(&connection->outward, &egress->pipes);
     flow_free(&connection->inward, &egress->pipes);
     connection_set_deadline(connection, 0);
     buf_free(&connection->first);
+    buf_free(&connection->watched_end);
     buf_free(&connection->http.line);
     egress->held -= connection->held;
     *(connection->next ? &connection->next->previous : &egress->oldest) = connection->previous;
@@ -238,6 +242,12 @@ void break_when_closed(int fd)
 {
     static const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+}
+
+void close_in_order(int fd)
+{
+    static const struct linger usual = {0};
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &usual, sizeof(usual));
 }
 
 static void reset_side(struct side *side)
@@ -261,14 +271,26 @@ static void farewell_ready(struct connection *connection, bool is_inner, uint32_
         connection_close(connection);
 }
 
+/* What a program can do now. Whoever was told no by a person needs no second way to ask. */
+static void add_next_step(const struct connection *connection, const char *host, char *text, size_t size)
+{
+    uint16_t port = connection->asked.port;
+    if (connection->stage != STAGE_ASK)
+        snprintf(text, size,
+                 "`bawn why %s` explains it; `bawn ask connect HOST` asks the person for a host.\n", host);
+    else if (table_asks(&connection->egress->table, &connection->name->host, port))
+        snprintf(text, size, "`bawn ask connect %s:%u` waits for the answer.\n", host, port);
+}
+
 /* Answers a request of plain HTTP with the reason of the refusal. */
 static void say_no(struct connection *connection, const char *host, const char *sentence)
 {
-    char text[512];
+    char text[1024], next[NAME_LONGEST + 128] = "";
+    add_next_step(connection, host, next, sizeof(next));
     int length = snprintf(text, sizeof(text),
                           "HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
-                          "bawn: this sandbox may not reach %s: %s.\n",
-                          host, sentence);
+                          "bawn: this sandbox may not reach %s: %s.\n%s",
+                          host, sentence, next);
     size_t size = (size_t)length < sizeof(text) ? (size_t)length : sizeof(text) - 1;
     reset_side(&connection->outer);
     poller_close(&connection->outer.watcher);
@@ -287,6 +309,7 @@ void connection_refuse(struct connection *connection, const char *sentence)
     char text[ENDPOINT_TEXT_SIZE];
     const char *host = connection_host(connection, text);
     connection_tell(connection, TOLD_REFUSED, sentence);
+    close_in_order(connection->inner.watcher.fd);
     /* One that waited for a person has not been read: at this port it speaks HTTP, or nothing that may pass. */
     bool waited_for_http = connection->stage == STAGE_ASK && connection->asked.port == PORT_HTTP;
     if (connection->speaks_http || waited_for_http)

@@ -4,12 +4,13 @@
 #include "egress/egress.h"
 #include "egress/flow.h"
 #include "egress/http.h"
-#include "egress/poller.h"
+#include "kernel/poller.h"
 
 enum stage {
     STAGE_ASK,      /* waits for a person's answer */
     STAGE_INSPECT,  /* waits for the first bytes */
     STAGE_LOOKUP,   /* waits for addresses */
+    STAGE_TURN,     /* waits until the rate limit lets it begin */
     STAGE_DIAL,     /* waits for one of them to answer */
     STAGE_PROXY,    /* waits for the proxy's answer */
     STAGE_RELAY,    /* moves bytes */
@@ -19,7 +20,10 @@ enum stage {
 /* One of the two sockets is ready. */
 typedef void connection_ready(struct connection *connection, bool is_inner, uint32_t events);
 
-enum { CONNECTION_PATIENCE = 30000 }; /* milliseconds, for all stages before RELAY but ASK */
+enum {
+    CONNECTION_PATIENCE = 30000, /* milliseconds, for all stages before RELAY but ASK and TURN */
+    TURN_PATIENCE = 120000,      /* and for that one */
+};
 
 struct side {
     struct watcher watcher;
@@ -38,6 +42,7 @@ struct connection {
     bool is_gathering; /* it is in the list egress->gathering */
     struct listener *listener;
     struct side inner, outer;
+    struct watcher tether; /* of a connection that the vault serves */
     struct flow outward, inward;
     enum stage stage;
     connection_ready *ready; /* of this stage; NULL: both sockets stay unread */
@@ -55,8 +60,10 @@ struct connection {
     int last_errnum;
     struct buf first; /* what was read of the client's first bytes, until there is a verdict on them */
     struct http http;
-    size_t held;        /* the memory that `first` and http.line take */
-    size_t agreed_size; /* bytes of the server's agreement to change the protocol */
+    size_t held;            /* the memory that `first` and http.line take */
+    size_t watched_size;    /* of the bytes that were searched for placeholders */
+    struct buf watched_end; /* the last of them: a placeholder may go on in the next piece */
+    size_t agreed_size;     /* bytes of the server's agreement to change the protocol */
 };
 
 /* In STAGE_INSPECT, with a deadline. */
@@ -96,6 +103,7 @@ void connection_account(const struct connection *connection);
 
 /* Sets SO_LINGER so that close sends RST. */
 void break_when_closed(int fd);
+void close_in_order(int fd); /* undoes it */
 
 /* --- accept --- */
 
@@ -103,6 +111,9 @@ void break_when_closed(int fd);
 
 /* listeners.ready */
 void accept_ready(struct watcher *watcher, uint32_t events);
+
+/* asks.on_arrival */
+void accept_arrival(struct asks *asks, const struct port_request *arrival, int fd);
 
 /* There are more rules: goes on with the connections that a person has decided about. */
 void accept_answered(struct egress *egress);
@@ -148,6 +159,21 @@ void connection_relay(struct connection *connection);
 /* Ends the gathering of flows that have fallen silent (flow.h). Returns true while some gather: call it again in a millisecond. */
 bool relay_keep_time(struct egress *egress);
 
+/* --- hand --- */
+
+/* Are the bytes that go out searched for placeholders? Bytes of TLS are not. */
+bool connection_is_watched(const struct connection *connection);
+void connection_stop_watching(struct connection *connection);
+
+/* Searches the next bytes. On false there was a placeholder, the connection was refused, and the caller returns at once. */
+bool connection_watch(struct connection *connection, const char *bytes, size_t size) must_check;
+
+/* Does the vault serve the connection's host? Then its first bytes are judged before the host is dialled, at any port. */
+bool connection_is_vaults(const struct connection *connection);
+
+/* Both sockets are connected, and the first bytes have passed: hands both to the vault. This program keeps them open, and reads nothing more. */
+void connection_hand(struct connection *connection);
+
 /* --- dial --- */
 
 /* Looks a host up, checks its addresses (leads.h) and connects to one of them; for a published port, connects inside. */
@@ -159,6 +185,9 @@ void connection_dial(struct connection *connection);
 
 /* A published port: asks process 1 for a socket that connects to 127.0.0.1, or to ::1 if that was refused. */
 void connection_dial_inside(struct connection *connection);
+
+/* In STAGE_TURN: begins to dial if its turn has come. Returns the milliseconds until it is worth trying again; 0: it has left the stage. */
+int64_t connection_try_turn(struct connection *connection);
 
 /* Tries the next address, beside those that have not answered yet. */
 void connection_attempt(struct connection *connection);

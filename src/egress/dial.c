@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -163,12 +164,49 @@ void connection_attempt(struct connection *connection)
     attempt_failed(connection, failed, errnum);
 }
 
+static bool is_same_host(const struct connection *a, const struct connection *b)
+{
+    return a->name == b->name &&
+           (a->name || memcmp(a->asked.address, b->asked.address, sizeof(a->asked.address)) == 0);
+}
+
+int64_t connection_try_turn(struct connection *connection)
+{
+    const struct rate *rate = &connection->egress->rate;
+    const struct name *name = connection->name;
+    uint64_t wait = name ? rate_take(rate, name->text, strlen(name->text))
+                         : rate_take(rate, connection->asked.address, sizeof(connection->asked.address));
+    if (wait)
+        return (int64_t)(wait / 1000 + 1);
+    connection_enter(connection, STAGE_DIAL, NULL);
+    connection_set_deadline(connection, CONNECTION_PATIENCE);
+    connection_attempt(connection);
+    return 0;
+}
+
+/* With a rate limit the oldest connection to a host has the next turn. */
+static void begin_turn(struct connection *connection)
+{
+    struct egress *egress = connection->egress;
+    char text[ENDPOINT_TEXT_SIZE];
+    bool waits = false;
+    for (const struct connection *at = egress->oldest; egress->rate.per_second && !waits && at;
+         at = at->previous)
+        waits = at->stage == STAGE_TURN && is_same_host(at, connection);
+    connection_enter(connection, STAGE_TURN, NULL);
+    if (!waits && connection_try_turn(connection) == 0)
+        return;
+    connection_set_deadline(connection, TURN_PATIENCE);
+    egress->next_look = 0; /* how long it has to wait, is found with all others */
+    tell_trouble(&egress->tell, "connections to %s wait, because of limit rate=%llu",
+                 connection_host(connection, text), (unsigned long long)egress->rate.per_second);
+}
+
 static void dial_addresses(struct connection *connection, uint16_t port)
 {
     for (size_t i = 0; i < connection->addresses.count; i++)
         connection->addresses.addresses[i].port = port;
-    connection_enter(connection, STAGE_DIAL, NULL);
-    connection_attempt(connection);
+    begin_turn(connection);
 }
 
 /* The addresses of the name, or of the proxy, are known. */

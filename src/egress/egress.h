@@ -1,7 +1,8 @@
 /*
  * bawn-egress, the network helper. It runs outside the sandbox and serves the sockets of the sandbox's network namespace.
  *
- * It may open sockets and read the files that name lookups need. It must not write a file or run a program. It must check
+ * It may open sockets and read the files that name lookups need. It must not write a file, but for the table of rate.h, which bawn
+ * opened, or run a program. It must check
  * every name, length and descriptor that comes from inside.
  *
  * A file calls only files further down in this list:
@@ -12,16 +13,20 @@
  *   room.c         decides who gets a place when there are too many connections
  *   dial.c         looks the host up and connects to it                              lookup.c, proxy.c
  *   relay.c        moves bytes in both directions                                    flow.c, pipes.c, http.c
+ *   hand.c         hands a connection to the vault instead
  *   inspect.c      checks that the first bytes name the same host                    hello.c
  *   connection.c   the life of a connection, from the first state to the last
  *   resolver.c     answers DNS questions with the synthetic addresses of names       dns.c
- *   leads.c        decides whether an address may be dialled                         classes.c
+ *   leads.c        decides whether an address may be dialled
+ *   rate.c         counts new connections to a host, for all runs that share the limit
  *   names.c        the table of names: their addresses and listening sockets
  *   listeners.c    the listening sockets
  *   asks.c         asks the sandbox's process 1 for sockets
  *   tell.c         sends lines to bawn
  *   table.c        the rules about hosts
- *   poller.c       epoll and the clock
+ *   watch.c        finds placeholders of secrets where they do not belong
+ *
+ * kernel/poller.c has epoll.
  *
  * Calls upward go through a function pointer that the upper file sets: watcher.ready, listeners.ready, asks.on_reply,
  * names.on_listening, connection.ready.
@@ -41,11 +46,13 @@
 #include "egress/listeners.h"
 #include "egress/lookup.h"
 #include "egress/names.h"
-#include "egress/poller.h"
 #include "egress/proxy.h"
+#include "egress/rate.h"
 #include "egress/resolver.h"
 #include "egress/table.h"
 #include "egress/tell.h"
+#include "egress/watch.h"
+#include "kernel/poller.h"
 
 enum {
     MOST_CONNECTIONS = 16384,
@@ -53,6 +60,17 @@ enum {
 };
 
 struct connection;
+
+/* bawn-vault serves the connections to this host. */
+struct vaulted {
+    struct host_object host;
+    const char *why; /* "its secrets stay outside" */
+};
+
+struct vault_link {
+    int fd; /* -1: there is none */
+    VEC(struct vaulted) hosts;
+};
 
 /* bawn waits for `taken WORD`. It is sent once process 1 has answered every request up to last_ask. */
 struct confirmation {
@@ -67,10 +85,12 @@ struct egress {
     struct tell tell;
     struct asks asks;
     struct listeners listeners;
+    struct listener arrivals; /* no socket: for connections that arrive on the channel (asks.h) */
     struct names names;
     struct resolver resolver;
     struct leads leads;
     struct proxy proxy;
+    struct rate rate;
     struct pipes pipes;
     struct lookup *lookup;
     struct watcher looked_up;
@@ -79,12 +99,14 @@ struct egress {
     size_t held;                  /* the sum of connection.held */
     size_t most_descriptors;      /* for listeners, and two for each connection */
     size_t pending;               /* connections that have a deadline */
-    int64_t next_look;            /* at the deadlines */
+    int64_t next_look;            /* at the deadlines and turns */
     struct connection *gathering; /* those with a flow that gathers (flow.h), or did a moment ago */
     int64_t gathering_looked;
     struct endpoint last_connected; /* a repeated connection to the same endpoint is not reported again */
     size_t accounts;                /* `closed` lines so far */
     VEC(struct confirmation) unconfirmed;
+    struct vault_link vault;
+    struct watch watch;
     const char *trouble;  /* since the last confirmation, or NULL */
     int64_t ask_patience; /* milliseconds that a connection waits for a person's answer */
 };

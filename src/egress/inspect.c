@@ -97,7 +97,7 @@ static enum verdict inspect(const struct connection *connection, const uint8_t *
     }
     if (bytes[0] == TLS_HANDSHAKE)
         return inspect_tls(connection, bytes, size, ret_problem);
-    if (port != PORT_HTTPS)
+    if (port != PORT_HTTPS && !connection_is_vaults(connection))
         return inspect_any(connection, bytes, size, ret_problem);
     size_t known = size < sizeof(ssh) - 1 ? size : sizeof(ssh) - 1;
     *ret_problem = "it does not begin with TLS";
@@ -144,10 +144,62 @@ static enum verdict read_first(struct connection *connection, const char **ret_p
     return verdict;
 }
 
+/* --- placeholders ------------------------------------------------------------------------------------------------- */
+
+bool connection_is_watched(const struct connection *connection)
+{
+    return connection->egress->watch.list.count && !connection->published &&
+           connection->watched_size < WATCH_LARGEST;
+}
+
+void connection_stop_watching(struct connection *connection)
+{
+    connection->watched_size = WATCH_LARGEST;
+    buf_free(&connection->watched_end);
+}
+
+/* Searches the bytes, and where they meet those before. Only as many are kept as a placeholder may have in common with both. */
+static const struct watched *search(const struct watch *watch, struct buf *end, struct bytes bytes)
+{
+    size_t common = watch->longest - 1, part = bytes.size < common ? bytes.size : common;
+    const struct watched *found = watch_find(watch, bytes);
+    buf_add(end, bytes.at, part);
+    if (!found)
+        found = watch_find(watch, bytes_of(end->bytes, end->size));
+    if (part == common) { /* what is common with the next bytes is at the end of these */
+        end->size = 0;
+        buf_add(end, bytes.at + bytes.size - common, common);
+    }
+    size_t extra = end->size > common ? end->size - common : 0;
+    memmove(end->bytes, end->bytes + extra, end->size - extra);
+    end->size -= extra;
+    return found;
+}
+
+bool connection_watch(struct connection *connection, const char *bytes, size_t size)
+{
+    const struct watch *watch = &connection->egress->watch;
+    char text[ENDPOINT_TEXT_SIZE];
+    if (!watch->list.count || connection->published || size == 0)
+        return true;
+    const struct watched *found = search(watch, &connection->watched_end, bytes_of(bytes, size));
+    connection->watched_size += size;
+    if (!found)
+        return true;
+    tell_host(&connection->egress->tell, TOLD_MISUSED, connection_is_one_of_many(connection),
+              connection_host(connection, text), connection->asked.port, found->name);
+    connection_refuse(connection, "a placeholder of a secret was sent to it");
+    return false;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
 bool connection_check_http(struct connection *connection, const char *bytes, size_t size)
 {
     char text[ENDPOINT_TEXT_SIZE];
     const char *problem = "it sends data before the server accepted the change of protocol";
+    if (!connection_watch(connection, bytes, size))
+        return false;
     if (http_take(&connection->http, connection_host(connection, text), connection->asked.port, bytes, size,
                   &connection->outward.copied, &problem) != (ptrdiff_t)size) {
         connection_refuse(connection, problem);
@@ -170,6 +222,10 @@ static bool pass_first(struct connection *connection)
     connection->is_inspected = true;
     if (!connection->speaks_http) {
         connection->outward.copied = first;
+        if (first.size && first.bytes[0] == TLS_HANDSHAKE)
+            connection_stop_watching(connection);
+        else if (!connection_watch(connection, first.bytes, first.size))
+            return false;
         return connection_may_hold(connection); /* it holds nothing any more */
     }
     bool has_passed = connection_check_http(connection, first.bytes, first.size);

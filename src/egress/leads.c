@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "egress/poller.h"
 #include "kernel/loopback.h"
+#include "kernel/poller.h"
 
 /* Milliseconds for which an answer is used again: the kernel's about an address, the resolver's about NAT64. */
 enum { ROUTES_KEPT = 1000, TRANSLATORS_KEPT = 60000 };

@@ -1,9 +1,9 @@
 /* Which host an address leads to, and whether it may be dialled. */
 #pragma once
 
-#include "egress/classes.h"
 #include "egress/lookup.h"
 #include "egress/table.h"
+#include "policy/classes.h"
 
 enum { ROUTES_MOST = 16, LEADS_SENTENCE_SIZE = 160 };
 

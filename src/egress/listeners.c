@@ -1,22 +1,17 @@
 #include "egress/listeners.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include "base/arena.h"
+#include "kernel/ports.h"
 
 int listeners_add(struct listeners *listeners, int fd, uint16_t published)
 {
-    static const int on = 1;
     struct listener *listener = must_realloc(NULL, 1, sizeof(*listener));
     *listener = (struct listener){.all = listeners, .next = listeners->first, .published = published};
-    /* Accepted sockets inherit these. SO_OOBINLINE: an urgent byte must not be missing from the bytes that are inspected. */
-    setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on));
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    port_prepare(fd);
     if (poller_add(listeners->poller, &listener->watcher, fd, EPOLLIN, listeners->ready) < 0) {
         free(listener);
         return -1;

@@ -1,7 +1,7 @@
 /* The listening TCP sockets: inside for names and addresses, on the host for published ports. None is closed before the end. */
 #pragma once
 
-#include "egress/poller.h"
+#include "kernel/poller.h"
 
 struct listeners;
 

@@ -13,23 +13,30 @@ enum {
     MOST_OTHERS = 256, /* descriptors for pipes, questions for names, lookups and channels */
 };
 
-/* Ends connections whose time is up, and dials further addresses. Returns how long the poller may sleep. */
+/* Ends connections whose time is up, begins those whose turn it is, and dials further addresses. Returns how long the poller may sleep. */
 static int keep_deadlines(struct egress *egress)
 {
     if (!egress->pending && !egress->listeners.are_paused)
         return -1;
     int64_t now = now_milliseconds();
     if (now < egress->next_look)
-        return TICK;
-    egress->next_look = now + TICK;
+        return (int)(egress->next_look - now);
+    int64_t sleep = TICK;
     listeners_resume(&egress->listeners);
-    for (struct connection *at = egress->connections, *next; at; at = next) {
-        next = at->next;
+    for (struct connection *at = egress->oldest, *next; at; at = next) {
+        next = at->previous; /* the oldest has the first turn */
         if (!at->deadline)
             continue;
+        if (at->stage == STAGE_TURN && now < at->deadline) {
+            int64_t wait = connection_try_turn(at);
+            sleep = wait && wait < sleep ? wait : sleep;
+            continue;
+        }
         bool has_more = at->stage == STAGE_DIAL && at->attempts_begun < at->addresses.count;
         if (now >= at->deadline && at->stage == STAGE_ASK)
             connection_refuse(at, "waits for an answer, and nobody gave one in time");
+        else if (now >= at->deadline && at->stage == STAGE_TURN)
+            connection_refuse(at, "too many connections to it wait for their turn (limit rate)");
         else if (now >= at->deadline && at->stage == STAGE_FAREWELL)
             connection_close(at);
         else if (now >= at->deadline && at->stage == STAGE_INSPECT)
@@ -39,7 +46,8 @@ static int keep_deadlines(struct egress *egress)
         else if (has_more && now >= at->next_attempt)
             connection_attempt(at);
     }
-    return TICK;
+    egress->next_look = now + sleep;
+    return (int)sleep;
 }
 
 static int keep_time(struct egress *egress)
@@ -54,7 +62,8 @@ static void wire(struct egress *egress)
     struct poller *poller = &egress->poller;
     struct listeners *listeners = &egress->listeners;
     egress->tell = (struct tell){.arena = &egress->arena, .poller = poller};
-    egress->asks = (struct asks){.poller = poller, .on_reply = settings_confirm};
+    egress->asks =
+        (struct asks){.poller = poller, .on_reply = settings_confirm, .on_arrival = accept_arrival};
     *listeners = (struct listeners){
         .poller = poller, .ready = accept_ready, .name_streams = &egress->resolver.listening};
     egress->names = (struct names){.arena = &egress->arena,
@@ -67,8 +76,10 @@ static void wire(struct egress *egress)
                                          .tell = &egress->tell,
                                          .table = &egress->table,
                                          .names = &egress->names,
-                                         .listeners = listeners};
+                                         .listeners = listeners,
+                                         .watch = &egress->watch};
     egress->leads.table = &egress->table;
+    egress->vault.fd = -1;
 }
 
 static int start(struct egress *egress, int settings_fd, int link_fd, int channel_fd, struct err *err)

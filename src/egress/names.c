@@ -63,7 +63,7 @@ static void request_is_over(struct name *name)
 static void listener_made(void *self, int fd, int errnum)
 {
     struct name *name = self;
-    if (fd >= 0 && listeners_add(name->names->listeners, fd, 0) == 0)
+    if (errnum == 0 && (fd < 0 || listeners_add(name->names->listeners, fd, 0) == 0))
         name->listening++;
     else
         tell_no_socket(name, errnum);

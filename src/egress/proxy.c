@@ -4,22 +4,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "policy/host.h"
-
-static const char *base64(struct arena *arena, const char *bytes, size_t size)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    char *text = arena_alloc(arena, (size + 2) / 3 * 4 + 1), *end = text;
-    for (size_t i = 0; i < size; i += 3) {
-        uint32_t group = 0;
-        for (size_t j = 0; j < 3; j++)
-            group = group << 8 | (i + j < size ? (unsigned char)bytes[i + j] : 0);
-        for (size_t j = 0; j < 4; j++)
-            *end++ = (char)(i + j <= size ? digits[group >> (18 - 6 * j) & 63] : '=');
-    }
-    return text;
-}
 
 /* Decodes %40 and the like, in place. */
 static size_t decode(char *text)
@@ -58,7 +45,7 @@ int proxy_parse(struct arena *arena, const char *url, struct proxy *proxy, struc
     if (at) {
         *at = '\0';
         size_t size = decode(authority);
-        proxy->authorization = base64(arena, authority, size);
+        proxy->authorization = base64_of(arena, bytes_of(authority, size));
     }
     proxy->host = host_text(arena, &parsed);
     proxy->port = parsed.port ? parsed.port : DEFAULT_PORT;

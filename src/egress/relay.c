@@ -10,8 +10,24 @@ static bool http_is_waiting(const struct connection *connection)
     return connection->speaks_http && connection->http.state == HTTP_UPGRADING;
 }
 
-/* Sends the part of a request that has been checked. Returns false if the connection broke or was refused. */
-static bool http_move(struct connection *connection)
+/* Must bytes of the client pass a check before they are sent? */
+static bool is_checked(const struct connection *connection)
+{
+    return connection->speaks_http || connection_is_watched(connection);
+}
+
+static bool check(struct connection *connection, const char *bytes, size_t size)
+{
+    if (connection->speaks_http)
+        return connection_check_http(connection, bytes, size);
+    if (!connection_watch(connection, bytes, size))
+        return false;
+    buf_add(&connection->outward.copied, bytes, size);
+    return true;
+}
+
+/* Sends the bytes that have been checked. Returns false if the connection broke or was refused. */
+static bool checked_move(struct connection *connection)
 {
     struct flow *out = &connection->outward;
     int outer = connection->outer.watcher.fd;
@@ -23,7 +39,7 @@ static bool http_move(struct connection *connection)
     ssize_t got = flow_receive(out, connection->inner.watcher.fd, &bytes);
     if (got < 0)
         return errno == EAGAIN || errno == EINTR;
-    if (got && !connection_check_http(connection, bytes, (size_t)got))
+    if (got && !check(connection, bytes, (size_t)got))
         return false;
     return flow_send(out, outer);
 }
@@ -118,8 +134,8 @@ static void relay_round(struct connection *connection, bool from_inner, bool fro
 {
     struct egress *egress = connection->egress;
     int inner = connection->inner.watcher.fd, outer = connection->outer.watcher.fd;
-    if (connection->is_inspected && from_inner && connection->speaks_http) {
-        if (!http_move(connection)) {
+    if (connection->is_inspected && from_inner && is_checked(connection)) {
+        if (!checked_move(connection)) {
             if (connection->stage == STAGE_RELAY && connection->inner.watcher.is_open)
                 connection_reset(connection);
             return;
@@ -162,6 +178,10 @@ static void relay_ready(struct connection *connection, bool is_inner, uint32_t e
 
 void connection_relay(struct connection *connection)
 {
+    if (connection->is_inspected && connection_is_vaults(connection)) {
+        connection_hand(connection);
+        return;
+    }
     connection_enter(connection, STAGE_RELAY, relay_ready);
     connection->began = now_milliseconds();
     connection_set_deadline(connection, 0);

@@ -1,20 +1,27 @@
 #include "egress/resolver.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 
 enum {
     MOST_STREAMS = 64,
-    MOST_WAITING = 32, /* questions for one name, and for all names that are not on the list */
+    MOST_CLIENTS = 512, /* programs' own sockets, without a namespace */
+    MOST_WAITING = 32,  /* questions for one name, and for all names that are not on the list */
 };
 
-/* A connection of DNS over TCP. Each question is preceded by its size; only one of them waits at a time. */
+/*
+ * A connection of DNS over TCP. Each question is preceded by its size; only one of them waits at a time. Without a namespace it may be a
+ * socket that stands for one of UDP: each message is a question.
+ */
 struct stream {
     struct watcher watcher;
     struct resolver *resolver;
     struct endpoint from;
     question_list *waits_in; /* NULL: no question waits */
+    bool keeps_bounds;       /* stands for UDP */
+    uint64_t thread;         /* of the program that made it; 0: not known */
     size_t size;
     uint8_t bytes[2 + DNS_LARGEST_QUESTION];
 };
@@ -86,11 +93,18 @@ static bool find_name(const struct resolver *resolver, const char *text, struct 
     return is_listed;
 }
 
-static struct dns_answer answer_unlisted(void)
+/* The reason for a person or an agent. It names the line that asks for the host, as far as that fits. */
+enum { REASON_SIZE = 200 };
+
+static struct dns_answer answer_unlisted(const char *name, char reason[REASON_SIZE])
 {
-    return (struct dns_answer){.code = DNS_NO_SUCH_NAME,
-                               .reason = "bawn: this name is not on the sandbox's list of hosts, on purpose. "
-                                         "A person can add it with `bawn allow NAME`."};
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz0123456789.-_";
+    bool fits = strlen(name) <= REASON_SIZE / 2 && strspn(name, plain) == strlen(name);
+    snprintf(
+        reason, REASON_SIZE,
+        "bawn: this name is not on the sandbox's list of hosts, on purpose. Ask for it: `bawn ask connect %s`",
+        fits ? name : "NAME");
+    return (struct dns_answer){.code = DNS_NO_SUCH_NAME, .reason = reason};
 }
 
 /*
@@ -98,30 +112,51 @@ static struct dns_answer answer_unlisted(void)
  * close its socket, by which bawn finds it. If bawn is busy, the program asks again and is answered at once.
  */
 static question_list *consider_unlisted(struct resolver *resolver, const struct waiting_question *waiting,
-                                        struct dns_answer *ret_answer)
+                                        char reason[REASON_SIZE], struct dns_answer *ret_answer)
 {
     const char *name = waiting->question.name;
-    *ret_answer = answer_unlisted();
+    *ret_answer = answer_unlisted(name, reason);
     if (!*name || is_reverse(name)) {
         ret_answer->reason = NULL;
         return NULL;
     }
-    bool is_told = tell_asked(resolver->tell, name, waiting->stream != NULL, waiting->from.port);
+    const struct stream *stream = waiting->stream;
+    bool has_thread = stream && stream->thread;
+    bool is_told = tell_asked(resolver->tell, name,
+                              has_thread ? "thread"
+                              : stream   ? "tcp"
+                                         : "udp",
+                              has_thread ? stream->thread : waiting->from.port);
     return is_told && resolver->unlisted.count < MOST_WAITING ? &resolver->unlisted : NULL;
+}
+
+/* Whom a name that holds a placeholder belongs to: its last two labels. The others hold the placeholder. */
+static const char *last_labels(const char *name)
+{
+    size_t dots = 0, at = strlen(name);
+    while (at > 0 && (name[at - 1] != '.' || ++dots < 2))
+        at--;
+    return name + at;
 }
 
 /* Returns NULL with the answer, or the list in which the question must wait. */
 static question_list *consider(struct resolver *resolver, const struct waiting_question *waiting,
-                               struct dns_answer *ret_answer)
+                               char reason[REASON_SIZE], struct dns_answer *ret_answer)
 {
     const struct dns_question *question = &waiting->question;
     if (is_own_name(question->name)) {
         *ret_answer = answer_own(question);
         return NULL;
     }
+    const struct watched *watched = watch_find_in_name(resolver->watch, question->name);
+    if (watched) {
+        tell_host(resolver->tell, TOLD_MISUSED, true, last_labels(question->name), PORT_NAMES, watched->name);
+        *ret_answer = answer_unlisted(question->name, reason);
+        return NULL;
+    }
     struct name *name;
     if (!find_name(resolver, question->name, &name))
-        return consider_unlisted(resolver, waiting, ret_answer);
+        return consider_unlisted(resolver, waiting, reason, ret_answer);
     *ret_answer = (struct dns_answer){.code = DNS_FAILED};
     if (!name) {
         tell_trouble(resolver->tell, "more than %d different names were looked up", (int)MOST_NAMES);
@@ -146,7 +181,8 @@ void resolver_answer(struct name *name)
 
 void resolver_refuse(struct resolver *resolver, const char *text)
 {
-    struct dns_answer answer = answer_unlisted();
+    char reason[REASON_SIZE];
+    struct dns_answer answer = answer_unlisted(text, reason);
     for (size_t i = 0; i < resolver->unlisted.count;) {
         struct waiting_question waiting = resolver->unlisted.at[i];
         if (strcmp(waiting.question.name, text) != 0) {
@@ -181,6 +217,7 @@ static void datagrams_ready(struct watcher *watcher, uint32_t events)
     struct resolver *resolver = container_of(watcher, struct resolver, datagrams);
     for (int i = 0; i < 64; i++) {
         uint8_t bytes[DNS_LARGEST_QUESTION];
+        char reason[REASON_SIZE]; // cppcheck-suppress variableScope ; the answer leads to it
         struct sockaddr_storage address = {0};
         socklen_t address_size = sizeof(address);
         struct waiting_question waiting = {.answer = answer_datagram, .resolver = resolver};
@@ -195,7 +232,7 @@ static void datagrams_ready(struct watcher *watcher, uint32_t events)
         if (answer.code == DNS_IGNORED)
             continue;
         if (answer.code == DNS_FINE)
-            waits_in = consider(resolver, &waiting, &answer);
+            waits_in = consider(resolver, &waiting, reason, &answer);
         if (waits_in)
             vec_push(waits_in, waiting);
         else
@@ -234,6 +271,8 @@ static bool send_on_stream(struct stream *stream, const struct dns_question *que
     size_t size = dns_write(question, answer, bytes + 2);
     bytes[0] = (uint8_t)(size >> 8);
     bytes[1] = (uint8_t)size;
+    if (stream->keeps_bounds)
+        return send(stream->watcher.fd, bytes + 2, size, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)size;
     return send(stream->watcher.fd, bytes, size + 2, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)size + 2;
 }
 
@@ -252,13 +291,14 @@ static bool take_question(struct stream *stream, size_t size)
 {
     struct waiting_question waiting = {
         .answer = answer_on_stream, .resolver = stream->resolver, .from = stream->from, .stream = stream};
+    char reason[REASON_SIZE]; // cppcheck-suppress variableScope ; the answer leads to it
     struct dns_answer answer = {.code = dns_read(stream->bytes + 2, size, &waiting.question)};
     stream->size -= size + 2;
     memmove(stream->bytes, stream->bytes + 2 + size, stream->size);
     if (answer.code == DNS_IGNORED)
         return false;
     if (answer.code == DNS_FINE)
-        stream->waits_in = consider(stream->resolver, &waiting, &answer);
+        stream->waits_in = consider(stream->resolver, &waiting, reason, &answer);
     if (!stream->waits_in)
         return send_on_stream(stream, &waiting.question, &answer);
     vec_push(stream->waits_in, waiting);
@@ -281,9 +321,28 @@ static bool take_questions(struct stream *stream)
     return true;
 }
 
+/* Takes messages until a question has to wait. One that is no question is passed over. Returns false if the client is gone. */
+static bool take_messages(struct stream *stream)
+{
+    while (!stream->waits_in) {
+        ssize_t got =
+            recv(stream->watcher.fd, stream->bytes + 2, DNS_LARGEST_QUESTION, MSG_DONTWAIT | MSG_TRUNC);
+        if (got <= 0) /* an empty message, or none; stream_ready sees the end */
+            return got == 0 || errno == EAGAIN;
+        streams_remove(stream);
+        vec_push(&stream->resolver->streams, stream);
+        stream->size = (size_t)got + 2;
+        if ((size_t)got > DNS_LARGEST_QUESTION || !take_question(stream, (size_t)got))
+            stream->size = 0;
+    }
+    return true;
+}
+
 /* Questions that are here already come first, which makes room for more bytes. Returns false if the connection is over. */
 static bool stream_read(struct stream *stream)
 {
+    if (stream->keeps_bounds)
+        return take_messages(stream);
     if (!take_questions(stream))
         return false;
     if (stream->waits_in)
@@ -300,10 +359,9 @@ static bool stream_read(struct stream *stream)
 
 static void stream_ready(struct watcher *watcher, uint32_t events)
 {
-    (void)events;
     struct stream *stream = (struct stream *)watcher;
     poller_change(stream->resolver->poller, watcher, EPOLLIN);
-    if (!stream_read(stream))
+    if ((stream->keeps_bounds && events & EPOLLHUP) || !stream_read(stream))
         stream_close(stream);
 }
 
@@ -317,28 +375,32 @@ static void make_room(struct resolver *resolver)
     listeners_pause_names(resolver->listeners);
 }
 
-static void streams_ready(struct watcher *watcher, uint32_t events)
+void resolver_add_stream(struct resolver *resolver, int fd, bool keeps_bounds, uint64_t thread)
 {
-    (void)events;
-    struct resolver *resolver = container_of(watcher, struct resolver, listening);
     struct sockaddr_storage address = {0};
     socklen_t size = sizeof(address);
-    struct endpoint from;
-    int fd = accept4(watcher->fd, (struct sockaddr *)&address, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd >= 0 && !endpoint_from_socket(&address, &from))
-        from = (struct endpoint){0};
-    if (fd < 0 && listeners_lack_room(errno))
-        make_room(resolver);
-    if (fd < 0)
-        return;
-    if (resolver->streams.count >= MOST_STREAMS)
-        stream_close(resolver->streams.at[0]);
     struct stream *stream = must_realloc(NULL, 1, sizeof(*stream));
-    *stream = (struct stream){.resolver = resolver, .from = from};
+    *stream = (struct stream){.resolver = resolver, .keeps_bounds = keeps_bounds, .thread = thread};
+    if (getpeername(fd, (struct sockaddr *)&address, &size) < 0 ||
+        !endpoint_from_socket(&address, &stream->from))
+        stream->from = (struct endpoint){0};
+    if (resolver->streams.count >= (keeps_bounds ? MOST_CLIENTS : MOST_STREAMS))
+        stream_close(resolver->streams.at[0]);
     if (poller_add(resolver->poller, &stream->watcher, fd, EPOLLIN, stream_ready) < 0)
         free(stream);
     else
         vec_push(&resolver->streams, stream);
+}
+
+static void streams_ready(struct watcher *watcher, uint32_t events)
+{
+    (void)events;
+    struct resolver *resolver = container_of(watcher, struct resolver, listening);
+    int fd = accept4(watcher->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd < 0 && listeners_lack_room(errno))
+        make_room(resolver);
+    if (fd >= 0)
+        resolver_add_stream(resolver, fd, false, 0);
 }
 
 int resolver_add_datagrams(struct resolver *resolver, int fd)

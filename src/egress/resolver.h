@@ -5,6 +5,7 @@
 #pragma once
 
 #include "egress/names.h"
+#include "egress/watch.h"
 
 struct stream;
 
@@ -14,6 +15,7 @@ struct resolver {
     const struct table *table;
     struct names *names;
     struct listeners *listeners;
+    const struct watch *watch;
     struct watcher datagrams, listening; /* UDP; TCP */
     VEC(struct stream *) streams;        /* DNS over TCP; the one that was idle longest is first */
     question_list unlisted;              /* questions for names that no rule allows */
@@ -21,6 +23,9 @@ struct resolver {
 
 int resolver_add_datagrams(struct resolver *resolver, int fd) must_check;
 int resolver_add_streams(struct resolver *resolver, int fd) must_check;
+
+/* A client's own socket: TCP, or one whose messages keep their bounds, and its thread. Owns the descriptor. */
+void resolver_add_stream(struct resolver *resolver, int fd, bool keeps_bounds, uint64_t thread);
 
 /* names.on_listening: answers the questions that waited for the name's sockets. */
 void resolver_answer(struct name *name);

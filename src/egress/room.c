@@ -64,7 +64,7 @@ bool room_make(struct egress *egress, struct listener *listener)
     if (silent || newest)
         connection_reset(silent ? silent : newest);
     bool has_place = has_room(egress);
-    if (!has_place)
+    if (!has_place && listener->watcher.is_open) /* an arrival without a place is reset */
         listener_pause(listener);
     return has_place;
 }

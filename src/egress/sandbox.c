@@ -7,23 +7,17 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
 #include <linux/netlink.h>
-#include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <sched.h>
-#include <signal.h>
-#include <stddef.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
 #include "kernel/landlock.h"
+#include "kernel/own_calls.h"
 #include "kernel/process.h"
 
 /* clang-format off */
@@ -42,12 +36,6 @@
 /* Older forms of the same calls, which only some architectures have. */
 #define OLD_CALLS(X) X(open) X(stat) X(lstat) X(access) X(readlink) X(poll) X(epoll_wait) X(time) X(arch_prctl) X(pipe)
 /* clang-format on */
-
-#if defined(__x86_64__)
-#define THIS_ARCHITECTURE AUDIT_ARCH_X86_64
-#else
-#define THIS_ARCHITECTURE AUDIT_ARCH_AARCH64
-#endif
 
 /* Modules of "hosts:" that look names up themselves. All others ask a local service through a Unix socket. */
 static bool is_self_sufficient(const char *module, size_t size)
@@ -114,30 +102,20 @@ static bool needs_services(void)
 static int load_filter(struct err *err)
 {
     const unsigned to_services = needs_services() ? AF_UNIX : AF_INET, own = (unsigned)getpid();
-#define X(name)                                                                                              \
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     struct sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, THIS_ARCHITECTURE, 1, 0),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        SOCKETS(to_services)
+        OWN_CALLS_BEGIN SOCKETS(to_services)
         /* Threads and nothing else. The flags of clone3 cannot be seen; libc then asks for clone. */
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
         IF_FIRST(clone, BPF_JSET, CLONE_THREAD)
         /* Only on this process, and not on others of the same user. */
-        IF_FIRST(prlimit64, BPF_JEQ, 0) IF_FIRST(tgkill, BPF_JEQ, own) CALLS(X)
+        IF_FIRST(prlimit64, BPF_JEQ, 0) IF_FIRST(tgkill, BPF_JEQ, own) CALLS(OWN_CALL)
 #if defined(__x86_64__)
-            OLD_CALLS(X)
+            OLD_CALLS(OWN_CALL)
 #endif
-                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+                OWN_CALLS_END
     };
-#undef X
-    const struct sock_fprog program = {.len = array_len(code), .filter = code};
-    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
-        return err_sys(err, errno, "cannot filter system calls");
-    return 0;
+    return own_calls_load(code, array_len(code), err);
 }
 
 /* Files that libc and its modules for name lookups read. The caller's home is not among them. */
@@ -172,7 +150,7 @@ static int restrict_files(struct err *err)
     int abi = landlock_abi();
     if (abi == 0)
         return 0; /* without Landlock, bawn runs only if the user gave this wall up */
-    if (landlock_begin(abi, true, &landlock, err) < 0)
+    if (landlock_begin(abi, LANDLOCK_FILES, &landlock, err) < 0)
         return -1;
     for (size_t i = 0; i < array_len(readable); i++) {
         if (allow_reading(&landlock, AT_FDCWD, readable[i], err) < 0)
@@ -190,7 +168,5 @@ int sandbox_enter(struct err *err)
         process_no_new_privileges(err) < 0 || process_leave_root(err) < 0 || restrict_files(err) < 0 ||
         process_drop_capabilities(err) < 0)
         return -1;
-    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
-        return err_sys(err, errno, "cannot become opaque");
-    return load_filter(err);
+    return process_become_opaque(err) < 0 ? -1 : load_filter(err);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "egress/connection.h"
 #include "kernel/ports.h"
 
@@ -86,6 +87,8 @@ static void listener_made(void *self, int fd, int errnum)
     const struct late_listener *late = self;
     char text[ENDPOINT_TEXT_SIZE];
     endpoint_text(&late->at, text);
+    if (errnum == 0 && fd < 0)
+        return; /* connections arrive on the channel */
     if (fd < 0 && errnum == EADDRINUSE)
         note_trouble(late->egress, "%s cannot be reached: port %u is taken inside", text, late->at.port);
     else if (fd < 0 || listeners_add(&late->egress->listeners, fd, 0) < 0)
@@ -120,6 +123,28 @@ static int take_patience(struct egress *egress, const char *seconds, struct err 
     egress->ask_patience = number * INT64_C(1000);
     table_begin_asking(&egress->table);
     return 0;
+}
+
+/* A host that the vault serves. */
+static int take_vaulted(struct egress *egress, const char *text, const char *why, struct err *err)
+{
+    struct host_object host;
+    const char *problem = NULL, *hint = NULL;
+    if (host_parse_target(&egress->arena, text, &host, &problem, &hint) < 0)
+        return err_set(err, "%s: %s", text, problem);
+    vec_push(&egress->vault.hosts, (struct vaulted){host, why});
+    return 0;
+}
+
+/* How many connections a second may go to a host, counted in a shared file or in this process. */
+static int take_rate(struct egress *egress, const char *number, const char *fd_text, struct err *err)
+{
+    uint64_t per_second;
+    int fd = -1;
+    if (!text_take_number(&number, &per_second) || *number || !per_second ||
+        (fd_text && !settings_parse_fd(fd_text, &fd)))
+        return err_set(err, "no rate of connections");
+    return rate_open(&egress->rate, per_second, fd, err);
 }
 
 void settings_confirm(struct asks *asks)
@@ -172,6 +197,18 @@ static int take_line(struct egress *egress, char *line, int fd, struct err *err)
     }
     if (strcmp(verb, "ask") == 0)
         return take_patience(egress, object, err);
+    if (strcmp(verb, "vault") == 0)
+        return settings_parse_fd(object, &egress->vault.fd) ? 0 : err_set(err, "no descriptor");
+    if (strcmp(verb, "secret") == 0)
+        return take_vaulted(egress, object, "its secrets stay outside", err);
+    if (strcmp(verb, "inspect") == 0)
+        return take_vaulted(egress, object, "rules judge its requests", err);
+    if (strcmp(verb, "placeholder") == 0 && words[2]) {
+        watch_add(&egress->watch, &egress->arena, object, words[2]);
+        return 0;
+    }
+    if (strcmp(verb, "rate") == 0)
+        return take_rate(egress, object, words[2], err);
     if (strcmp(verb, "proxy") == 0)
         return proxy_parse(&egress->arena, object, &egress->proxy, err);
     if (strcmp(verb, "no-proxy") == 0) {
@@ -181,8 +218,8 @@ static int take_line(struct egress *egress, char *line, int fd, struct err *err)
     if (table_add(&egress->table, verb, object, words[2] != NULL, err) < 0)
         return -1;
     if (words[2] && strcmp(words[2], "late") == 0) { /* it came while the command runs */
-        put_to_use(egress);
         listen_for_newest_rule(egress);
+        put_to_use(egress); /* which may remove a rule for one connection */
     }
     return 0;
 }

@@ -2,13 +2,14 @@
 
 #include <string.h>
 
-#include "egress/classes.h"
+#include "policy/classes.h"
 #include "policy/compose.h"
 #include "policy/decide.h"
 
 /* Only this distinction of origins matters here. */
 static const struct source shipped = {.name = "profile", .layer = LAYER_PROFILE};
 static const struct source by_a_person = {.name = "user", .layer = LAYER_USER};
+static const struct source for_one = {.name = "one connection", .layer = LAYER_USER};
 
 static void add_port(struct table *table, uint16_t port)
 {
@@ -28,7 +29,11 @@ void table_begin_asking(struct table *table)
 
 int table_add(struct table *table, const char *verb, const char *object, bool by_person, struct err *err)
 {
-    struct rule rule = {.verb = verb_from_word(verb), .source = by_person ? &by_a_person : &shipped};
+    bool is_once = strcmp(verb, "once") == 0;
+    struct rule rule = {.verb = is_once ? VERB_CONNECT : verb_from_word(verb),
+                        .source = is_once     ? &for_one
+                                  : by_person ? &by_a_person
+                                              : &shipped};
     const char *problem = NULL, *hint = NULL;
     if (rule.verb == VERB_HOST_PORT) {
         uint16_t port;
@@ -69,6 +74,21 @@ bool table_allows(const struct table *table, const struct host_object *host, uin
     if (ret_rule)
         *ret_rule = *rule;
     return true;
+}
+
+bool table_spend(struct table *table, const struct rule *used)
+{
+    rule_list *rules = &table->policy.rules;
+    for (size_t i = 0; used->source == &for_one && i < rules->count; i++) {
+        const struct rule *rule = &rules->at[i];
+        if (rule->source != &for_one || rule->host.port != used->host.port ||
+            !host_covers(&rule->host, &used->host) || !host_covers(&used->host, &rule->host))
+            continue;
+        memmove(&rules->at[i], &rules->at[i + 1], (--rules->count - i) * sizeof(*rule));
+        table_index(table);
+        return true;
+    }
+    return false;
 }
 
 bool table_asks(const struct table *table, const struct host_object *host, uint16_t port)

@@ -17,7 +17,10 @@ struct table {
     bool asks;                /* a person is asked for hosts that no rule names */
 };
 
-/* "connect HOST:PORT", "refuse HOST:PORT", "host-port PORT"; `by_person`: not from a shipped profile. */
+/*
+ * "connect HOST:PORT", "once HOST:PORT", "refuse HOST:PORT", "host-port PORT"; `by_person`: not from a shipped profile. `once` is a
+ * `connect` for one connection.
+ */
 int table_add(struct table *table, const char *verb, const char *object, bool by_person, struct err *err)
     must_check;
 
@@ -27,6 +30,9 @@ void table_index(struct table *table);
 /* May the host be reached at the port? *ret_rule (or NULL) is a copy of the rule that allows it: rules move when more come. */
 bool table_allows(const struct table *table, const struct host_object *host, uint16_t port,
                   struct rule *ret_rule);
+
+/* A connection goes on by this rule, a copy. Removes a rule that was for one connection, and returns whether it was one. */
+bool table_spend(struct table *table, const struct rule *used);
 
 /* From now on a person is asked for hosts that no rule names. */
 void table_begin_asking(struct table *table);

@@ -88,18 +88,33 @@ void tell_host(struct tell *tell, enum told kind, bool is_one_of_many, const cha
     tell_once(tell, kind, is_one_of_many, line, line);
 }
 
+enum { LONGEST_SUBJECT = TELL_LONGEST / 2 };
+
+static void held_subject(const char *host, uint16_t port, char ret_subject[LONGEST_SUBJECT])
+{
+    snprintf(ret_subject, LONGEST_SUBJECT, "%s %s %u", kinds[TOLD_HELD].word, host, port);
+}
+
+void tell_forget_held(struct tell *tell, const char *host, uint16_t port)
+{
+    char subject[LONGEST_SUBJECT];
+    held_subject(host, port, subject);
+    if (map_get(&tell->told, subject, strlen(subject)))
+        *map_at(&tell->told, subject, strlen(subject)) = NULL;
+}
+
 void tell_held(struct tell *tell, const char *host, uint16_t port, uint16_t client)
 {
-    char subject[TELL_LONGEST / 2], line[TELL_LONGEST];
-    snprintf(subject, sizeof(subject), "%s %s %u", kinds[TOLD_HELD].word, host, port);
+    char subject[LONGEST_SUBJECT], line[TELL_LONGEST];
+    held_subject(host, port, subject);
     snprintf(line, sizeof(line), "%s %u", subject, client);
     tell_once(tell, TOLD_HELD, true, subject, line);
 }
 
-bool tell_asked(struct tell *tell, const char *name, bool by_stream, uint16_t port)
+bool tell_asked(struct tell *tell, const char *name, const char *by, uint64_t number)
 {
     char line[TELL_LONGEST];
-    snprintf(line, sizeof(line), "%s %s %s %u", kinds[TOLD_ASKED].word, name, by_stream ? "tcp" : "udp",
-             port);
+    snprintf(line, sizeof(line), "%s %s %s %llu", kinds[TOLD_ASKED].word, name, by,
+             (unsigned long long)number);
     return tell_once(tell, TOLD_ASKED, true, name, line);
 }

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/names.h"
-#include "egress/poller.h"
+#include "kernel/poller.h"
 
 #define TOLD_KINDS(X)                                                                                        \
     X(TOLD_TROUBLE, "trouble", "too many events: the rest is not recorded")                                  \
@@ -19,6 +19,7 @@
     X(TOLD_FAILED, "failed", "too many hosts could not be reached: further ones are not recorded")           \
     X(TOLD_ASKED, "asked",                                                                                   \
       "too many names that are not on the list were looked up: further ones are not recorded")               \
+    X(TOLD_MISUSED, "misused", "too many placeholders were sent: further ones are not recorded")             \
     X(TOLD_HELD, "held", "too many connections wait for an answer: further ones are not reported")
 
 enum told { TOLD_KINDS(ID_OF) TOLD_COUNT };
@@ -42,11 +43,14 @@ void tell_name_trouble(struct tell *tell, const char *name, const char *sentence
 void tell_host(struct tell *tell, enum told kind, bool is_one_of_many, const char *host, uint16_t port,
                const char *detail);
 
-/* A name that is not on the list. Returns false if it was sent before, or if the limit is reached. */
-bool tell_asked(struct tell *tell, const char *name, bool by_stream, uint16_t port);
+/* A name that is not on the list, asked "udp" or "tcp" from a port, or by a "thread". Returns false if it was sent before, or if the limit is reached. */
+bool tell_asked(struct tell *tell, const char *name, const char *by, uint64_t number);
 
 /* A connection to the host waits for a person's answer. `client`: the port that it came from. */
 void tell_held(struct tell *tell, const char *host, uint16_t port, uint16_t client);
+
+/* The answer was for one connection: the next one that waits is told of again. */
+void tell_forget_held(struct tell *tell, const char *host, uint16_t port);
 
 /* Has no limit: the caller must have one. */
 void tell_always(struct tell *tell, const char *line);

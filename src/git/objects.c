@@ -174,9 +174,8 @@ static enum git_presence look(struct search *search, int objects_fd);
 /* A line of the list of stores that this one borrows from. What lies behind a link, or in quotes, is not looked through. */
 static enum git_presence look_there(struct search *search, int objects_fd, const char *line)
 {
-    char link[64], own[PATH_LONGEST];
-    snprintf(link, sizeof(link), "/proc/self/fd/%d", objects_fd);
-    ssize_t size = readlink(link, own, sizeof(own) - 1);
+    char own[PATH_LONGEST];
+    ssize_t size = readlink(fd_path(objects_fd).text, own, sizeof(own) - 1);
     if (size <= 0 || *line == '"' || search->stores_left == 0)
         return GIT_UNCLEAR;
     search->stores_left--;

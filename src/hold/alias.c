@@ -59,6 +59,43 @@ static const char *search_directory(struct search *search, int directory_fd, con
     return found;
 }
 
+/* Returns a name of the file in a file or tree, NULL: none. */
+static const char *search_in(struct search *search, const char *path)
+{
+    struct stat status;
+    search->entries = 0;
+    auto_fd int place = open_absolute(path, O_PATH);
+    if (place < 0 || fstat(place, &status) < 0) {
+        note_trouble(search, errno);
+        return NULL;
+    }
+    if (!S_ISDIR(status.st_mode))
+        return status.st_ino == search->content->inode && status.st_dev == search->content->device ? path
+                                                                                                   : NULL;
+    int fd = open_absolute(path, O_RDONLY | O_DIRECTORY);
+    if (fd >= 0)
+        return search_directory(search, fd, path, 0);
+    note_trouble(search, errno);
+    return NULL;
+}
+
+static int tell(const struct search *search, const char *found, const char **ret_alias, struct err *err)
+{
+    if (!found && search->trouble)
+        return err_sys(err, search->trouble, "cannot look for hard links of %s, which is frozen",
+                       search->content->path);
+    *ret_alias = found;
+    return 0;
+}
+
+int alias_find_in(const struct hold *hold, const struct file_content *content, const char *path,
+                  const char **ret_alias, struct err *err)
+{
+    struct search search = {hold->arena, content, 0, 0};
+    const char *found = search_in(&search, path);
+    return tell(&search, found, ret_alias, err);
+}
+
 int alias_find(const struct hold *hold, const struct file_content *content, const char **ret_alias,
                struct err *err)
 {
@@ -68,16 +105,7 @@ int alias_find(const struct hold *hold, const struct file_content *content, cons
         const struct operation *operation = &hold->plan->operations.at[i];
         if (operation->kind != OP_BIND_WRITE || !operation->is_directory)
             continue;
-        search.entries = 0;
-        int fd = open_absolute(operation->path, O_RDONLY | O_DIRECTORY);
-        if (fd >= 0)
-            found = search_directory(&search, fd, operation->path, 0);
-        else
-            note_trouble(&search, errno);
+        found = search_in(&search, operation->path);
     }
-    if (!found && search.trouble)
-        return err_sys(err, search.trouble, "cannot look for hard links of %s, which is frozen",
-                       content->path);
-    *ret_alias = found;
-    return 0;
+    return tell(&search, found, ret_alias, err);
 }

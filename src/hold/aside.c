@@ -75,9 +75,9 @@ static int move(int from_fd, const char *name, int to_fd, const char *new_name)
 {
     if (renameat2(from_fd, name, to_fd, new_name, RENAME_NOREPLACE) == 0)
         return 0;
-    if (errno == EACCES && directories_allow_owner(from_fd) == 0) {
+    if (errno == EACCES && directories_allow_owner(from_fd, S_IRWXU) == 0) {
         /* The directory, or the one that moves, was made unwritable to prevent this. */
-        auto_fd int inner = directories_open_up(from_fd, name);
+        auto_fd int inner = directories_open_up(from_fd, name, S_IRWXU);
         (void)inner;
         if (renameat2(from_fd, name, to_fd, new_name, RENAME_NOREPLACE) == 0)
             return 0;

@@ -77,7 +77,7 @@ static void add_entry(struct reading *reading, int parent_fd, const char *name, 
     }
     if (S_ISDIR(status.st_mode)) {
         int fd = depth >= DEEPEST    ? -1
-                 : reading->opens_up ? directories_open_up(parent_fd, name)
+                 : reading->opens_up ? directories_open_up(parent_fd, name, DIRECTORY_LOOKS)
                                      : open_directory_at(parent_fd, name);
         if (fd >= 0)
             add_directory(reading, fd, path, depth + 1);
@@ -165,11 +165,9 @@ static int make_unnamed(int parent_fd, const struct file_content *content)
 {
     auto_fd int directory_fd = open_directory_at(parent_fd, ".");
     auto_fd int fd = openat(directory_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-    char shown[64];
-    snprintf(shown, sizeof(shown), "/proc/self/fd/%d", fd);
     return fd < 0 || fill(fd, content) < 0
                ? -1
-               : linkat(AT_FDCWD, shown, parent_fd, path_name(content->path), AT_SYMLINK_FOLLOW);
+               : linkat(AT_FDCWD, fd_path(fd).text, parent_fd, path_name(content->path), AT_SYMLINK_FOLLOW);
 }
 
 /* Where the file system has no such files. */

@@ -254,6 +254,9 @@ bool flags_is_since(const struct flags *flags, struct timespec time)
 bool flags_is_new(struct flags *flags, const struct file_content *now, const struct file_content **ret_before)
 {
     struct arena *arena = flags->hold->arena;
+    *ret_before = NULL;
+    if (hold_is_as_frozen(flags->hold, now) || hold_was_kept(flags->hold, now->path))
+        return false;
     const struct file_content *before = content_find(&flags->before, now->path);
     enum past_answer answer = PAST_SOMETHING;
     if (!before || !bytes_known(before->bytes)) { /* at the start less is kept than the snapshot has */

@@ -117,9 +117,6 @@ void nested_look_at_own(struct flags *flags);
 /* gitdir.c: is this a repository of the plan? Those are frozen, so that nothing new can run from them. */
 bool gitdir_is_known(const struct flags *flags, const char *git_dir);
 
-/* gitdir.c: would git take the directory for a repository? */
-bool gitdir_is_repository(int fd);
-
 /* gitdir.c: may the command write it? */
 bool gitdir_is_writable(const struct flags *flags, const char *path);
 

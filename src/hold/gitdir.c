@@ -6,6 +6,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "git/within.h"
 #include "hold/flags.h"
 #include "kernel/beneath.h"
 #include "policy/decide.h"
@@ -22,20 +23,6 @@ bool gitdir_is_known(const struct flags *flags, const char *git_dir)
     return false;
 }
 
-static bool has(int fd, const char *name)
-{
-    return faccessat(fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-/*
- * Wider than git, which wants HEAD in a valid form, and may execute both `objects` and `refs`, or those where a `commondir` leads.
- * It does not ask whether they are directories.
- */
-bool gitdir_is_repository(int fd)
-{
-    return has(fd, "HEAD") && (has(fd, "commondir") || has(fd, "objects") || has(fd, "refs"));
-}
-
 const char *gitdir_written_path(struct arena *arena, struct bytes bytes)
 {
     size_t size = bytes.size;
@@ -47,7 +34,7 @@ const char *gitdir_written_path(struct arena *arena, struct bytes bytes)
 bool gitdir_is_writable(const struct flags *flags, const char *path)
 {
     enum access access = decide_path(flags->hold->plan->policy, path, NULL).access;
-    return access == ACCESS_WRITE || access == ACCESS_FLAGGED;
+    return access == ACCESS_WRITE || access == ACCESS_FLAGGED || hold_was_given(flags->hold, path);
 }
 
 bool gitdir_is_part(const struct flags *flags, const char *inner, const char *path)
@@ -55,7 +42,7 @@ bool gitdir_is_part(const struct flags *flags, const char *inner, const char *pa
     if (!text_starts_with(inner, "modules/") && !text_starts_with(inner, "worktrees/"))
         return false;
     auto_fd int fd = open_absolute(path, O_RDONLY | O_DIRECTORY);
-    return gitdir_is_known(flags, path) || (fd >= 0 && gitdir_is_repository(fd));
+    return gitdir_is_known(flags, path) || (fd >= 0 && git_is_repository(fd));
 }
 
 /* The path that a regular file with one name holds, behind `start`. "" where it holds none. */

@@ -26,6 +26,10 @@
  * PINNED and STUBBED against MISSING is the operation's `missing`, with its amendments. FALLEN has no field: the sandbox's
  * mounts tell (launch/repin.c). `fell` says that a path has ever been FALLEN.
  *
+ * Without namespaces there are no mounts. Modes keep a frozen file from being written (hold/modes.c), and a judge refuses to change modes and
+ * names (launch/bare.h). PINNED and STUBBED mean that then. When the host puts another object at the path, its mode is lowered too, as soon as
+ * that is noticed; every frozen path is compared at the end, as if it had fallen.
+ *
  * Invariants.
  *
  *   1. `before` is read by hold_read(), before the command begins. It holds nothing that the command could have written.
@@ -103,6 +107,12 @@ static int check_aliases(struct hold *hold, const struct frozen *frozen, struct 
     return 0;
 }
 
+/* Does a mount hold each frozen path? */
+static bool has_pins(const struct hold *hold)
+{
+    return hold->plan->request.on == ON_NAMESPACES;
+}
+
 /* Notes the inode, by which a later replacement is seen. */
 static void remember_object(const struct hold *hold, struct frozen *frozen)
 {
@@ -120,11 +130,22 @@ int hold_begin(struct hold *hold, struct err *err)
             return -1;
         if (operation->kind != OP_FREEZE || hold_operation(hold, i).missing)
             continue;
-        struct frozen frozen = {.operation = i};
+        struct frozen frozen = {.operation = i, .fell = !has_pins(hold)};
         remember_object(hold, &frozen);
         vec_push(&hold->frozen, frozen);
     }
     return 0;
+}
+
+/* Does the command write a copy in the place of the tree? Then it cannot reach the path at all. */
+static bool is_kept_aside(const struct hold *hold, const char *path)
+{
+    for (size_t i = 0; i < hold->plan->operations.count; i++) {
+        struct operation operation = hold_operation(hold, i);
+        if (operation.kind == OP_BIND_WRITE && operation.source && path_is_beneath(path, operation.path))
+            return true;
+    }
+    return false;
 }
 
 int hold_read(struct hold *hold, struct err *err)
@@ -135,6 +156,9 @@ int hold_read(struct hold *hold, struct err *err)
         if (frozen->before.trouble)
             return err_sys(err, frozen->before.trouble, "cannot read %s, which is frozen", path);
         if (check_aliases(hold, frozen, err) < 0)
+            return -1;
+        /* After the look at the modes, which are given back at the end. */
+        if (!has_pins(hold) && !is_kept_aside(hold, path) && modes_lower(&hold->modes, path, err) < 0)
             return -1;
     }
     return 0;
@@ -260,6 +284,30 @@ static void decide_replaced(struct hold *hold, const struct file_content *before
                   hold->session->name));
 }
 
+/* Without namespaces, bawn itself or another session may have taken the right to write, and given it back. */
+static bool is_unchanged(const struct hold *hold, const struct file_content *before,
+                         const struct file_content *now)
+{
+    enum { WRITE_BITS = 0222 };
+    struct file_content one = *before, two = *now;
+    if (!has_pins(hold)) {
+        one.mode |= WRITE_BITS;
+        two.mode |= WRITE_BITS;
+        two.changed = one.changed;
+    }
+    return content_equal(&one, &two);
+}
+
+bool hold_is_as_frozen(const struct hold *hold, const struct file_content *now)
+{
+    vec_each (const struct frozen, frozen, &hold->frozen) {
+        const struct file_content *before = has_pins(hold) ? NULL : content_find(&frozen->before, now->path);
+        if (before && is_unchanged(hold, before, now))
+            return true;
+    }
+    return false;
+}
+
 /* Compares a path that fell with its content at the start, and decides about the differences. */
 static void decide_fallen(struct hold *hold, const struct frozen *frozen)
 {
@@ -276,7 +324,7 @@ static void decide_fallen(struct hold *hold, const struct frozen *frozen)
                 operation->path));
     for (size_t i = 0; i < now.count; i++) {
         const struct file_content *before = content_find(&frozen->before, now.at[i].path);
-        if (before && content_equal(before, &now.at[i]))
+        if (before && is_unchanged(hold, before, &now.at[i]))
             continue;
         if (operation->because->path.start >= START_GIT)
             decide_replaced(hold, before, &now.at[i]);
@@ -289,6 +337,20 @@ static void decide_fallen(struct hold *hold, const struct frozen *frozen)
                     now.at[i].path));
     }
     vec_free(&now);
+}
+
+int hold_lower_again(struct hold *hold, struct err *err)
+{
+    vec_each (struct frozen, frozen, &hold->frozen) {
+        const char *path = hold->plan->operations.at[frozen->operation].path;
+        if (has_pins(hold) || !was_replaced(hold, frozen))
+            continue;
+        if (modes_lower(&hold->modes, path, err) < 0 && err->errnum != ENOENT)
+            return -1;
+        remember_object(hold, frozen);
+        decide_fallen(hold, frozen);
+    }
+    return 0;
 }
 
 void hold_fell(struct hold *hold, size_t operation)
@@ -318,13 +380,23 @@ void hold_look_at_fallen(struct hold *hold)
     }
 }
 
+static void reopen(struct hold *hold, const char *tree)
+{
+    if (directories_reopen(tree))
+        hold_note(
+            hold, "reopened", tree,
+            arena_printf(hold->arena, "the command had removed your access to %s; bawn restored it", tree));
+}
+
 void hold_reopen(struct hold *hold)
 {
     vec_each (const struct operation, tree, &hold->plan->operations) {
-        if (tree->kind == OP_BIND_WRITE && tree->is_directory && directories_reopen(tree->path))
-            hold_note(hold, "reopened", tree->path,
-                      arena_printf(hold->arena, "the command had removed your access to %s; bawn restored it",
-                                   tree->path));
+        if (tree->kind == OP_BIND_WRITE && tree->is_directory)
+            reopen(hold, tree->path);
+    }
+    vec_each (const struct given_tree, given, &hold->given) {
+        if (given->is_written && given->is_directory)
+            reopen(hold, given->path);
     }
 }
 
@@ -332,10 +404,17 @@ void hold_end(struct hold *hold)
 {
     struct err err = {0};
     hold_reopen(hold);
+    modes_release(&hold->modes); /* what is moved aside below may lie in a frozen directory */
     if (hold_sweep(hold, &err) != 0)
         hold_note(hold, "not-held", "", arena_str(hold->arena, err.message));
     hold_look_at_fallen(hold);
     stubs_release(&hold->stubs);
+}
+
+void hold_free(struct hold *hold)
+{
+    vec_free(&hold->given);
+    vec_free(&hold->kept);
     for (size_t i = 0; i < hold->frozen.count; i++)
         vec_free(&hold->frozen.at[i].before);
     vec_free(&hold->frozen);

@@ -3,6 +3,7 @@
  * exist; this room does what a pin cannot do:
  *
  *   stub.c     before: makes a harmless file where a git control file is missing, so that it can be pinned
+ *   modes.c    without namespaces, before: takes the right to write from frozen files, where no mount can hold them
  *   content.c  before: reads frozen and flagged files, to compare and to restore them
  *   aside.c    moves files that must not stay into the session's folder
  *   alias.c    before: further names of a frozen file, by which it could be written
@@ -13,6 +14,7 @@
 #pragma once
 
 #include "hold/content.h"
+#include "hold/modes.h"
 #include "hold/stub.h"
 #include "journal/session.h"
 #include "plan/amendments.h"
@@ -34,14 +36,31 @@ struct opened {
     bool is_hidden;   /* was so at least once */
 };
 
+/* A file or tree that a person gave to the running command. The sockets that were in it then are hidden. */
+struct given_tree {
+    const char *path;
+    struct timespec since; /* as the kernel dates files: before it was shown */
+    bool is_written, is_directory;
+};
+
+/* Something in such a tree that git on the host obeys: inside, this object could only be read. */
+struct kept_place {
+    const char *path;
+    dev_t device;
+    ino_t inode;
+};
+
 struct hold {
     struct arena *arena;
     const struct plan *plan;
     struct amendments *amendments;
     struct session *session;
     struct stubs stubs;
+    struct modes modes; /* without namespaces: what keeps the frozen files from being written */
     VEC(struct frozen) frozen;
     VEC(struct opened) opened;
+    VEC(struct given_tree) given;
+    VEC(struct kept_place) kept;
     VEC(const char *) notices; /* sentences without a full stop, for the user */
 };
 
@@ -65,8 +84,15 @@ int hold_read(struct hold *hold, struct err *err) must_check;
 int alias_find(const struct hold *hold, const struct file_content *content, const char **ret_alias,
                struct err *err) must_check;
 
+/* The same for one file or tree. */
+int alias_find_in(const struct hold *hold, const struct file_content *content, const char *path,
+                  const char **ret_alias, struct err *err) must_check;
+
 /* Is one of the frozen objects no longer the one that was there before the launch? */
 bool hold_was_replaced(const struct hold *hold);
+
+/* Without namespaces: the host has put other objects in the place of frozen ones. Takes the right to write from those, too. */
+int hold_lower_again(struct hold *hold, struct err *err) must_check;
 
 /* A pin fell and was made again: compares the file with the start, and decides about the differences at once. */
 void hold_fell(struct hold *hold, size_t operation);
@@ -89,8 +115,35 @@ void hold_reopen(struct hold *hold);
 /* All processes of the sandbox have ended: compares, decides, and removes the stubs. */
 void hold_end(struct hold *hold);
 
+/* What was read of the frozen files is needed until the flagged files were searched. */
+void hold_free(struct hold *hold);
+
+/*
+ * Is it a frozen file as it was at the start? Without namespaces its times do not tell: bawn has changed its mode, and changed it
+ * back.
+ */
+bool hold_is_as_frozen(const struct hold *hold, const struct file_content *now);
+
 /* Writes an event to the journal and, unless it is NULL, keeps a notice for the user. */
 void hold_note(struct hold *hold, const char *event, const char *path, const char *notice);
+
+/* --- given.c: what a person gives to the running command --- */
+
+/* Fails where the file or tree would give a frozen file a second name. */
+int hold_may_give(const struct hold *hold, const char *path, struct err *err) must_check;
+
+/* From now on it is shown, too. */
+void hold_give(struct hold *hold, const struct given_tree *given);
+
+/* In such a tree this path is hidden, or an object can only be read. Both are held as those of the plan. */
+void hold_give_hidden(struct hold *hold, const char *path);
+void hold_give_kept(struct hold *hold, const struct kept_place *kept);
+
+/* Could the command write the path, because a person gave it? */
+bool hold_was_given(const struct hold *hold, const char *path);
+
+/* Does the path lie in an object that the command could only read, from the moment at which it saw it? */
+bool hold_was_kept(const struct hold *hold, const char *path);
 
 /* opened.c: sockets that programs outside opened in trees that are shown, since that moment, as the kernel dates files. */
 

@@ -187,7 +187,7 @@ static bool is_quiet(struct judging *judging, const struct found *found)
 
 static void descend(struct judging *judging, const struct found *found, unsigned depth)
 {
-    int fd = depth < DEEPEST ? directories_open_up(found->parent_fd, found->name) : -1;
+    int fd = depth < DEEPEST ? directories_open_up(found->parent_fd, found->name, DIRECTORY_LOOKS) : -1;
     if (fd >= 0)
         walk(judging, fd, found->inner, depth + 1);
     else

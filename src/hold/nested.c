@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "git/config.h"
 #include "git/repo.h"
+#include "git/within.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 
@@ -218,7 +219,7 @@ static void look_for_new_parts(struct flags *flags, const char *directory, unsig
         auto_fd int part_fd = open_absolute(path, O_RDONLY | O_DIRECTORY);
         if (part_fd < 0 || gitdir_is_known(flags, path))
             continue;
-        if (gitdir_is_repository(part_fd))
+        if (git_is_repository(part_fd))
             look_inside(flags, path, path, ROLE_OWN, is_new_repository(flags, path));
         else
             look_for_new_parts(flags, path, depth + 1);
@@ -333,13 +334,17 @@ void nested_look(struct flags *flags, const char *git_dir)
         return;
     }
     bool has_work_tree = strcmp(path_name(git_dir), ".git") == 0;
-    if (!gitdir_is_repository(fd) && !has_work_tree)
+    const char *base = has_work_tree ? path_parent(flags->hold->arena, git_dir) : git_dir;
+    if (!git_is_repository(fd) && !has_work_tree)
         return;
+    if (hold_was_kept(flags->hold, git_dir)) {
+        look_where_it_leads(flags, git_dir, base);
+        return;
+    }
     bool is_new = is_new_repository(flags, git_dir);
     if (is_new)
         flags_add_sighting(flags, (struct sighting){"a new git repository", git_dir, obeyed});
-    look_inside(flags, git_dir, has_work_tree ? path_parent(flags->hold->arena, git_dir) : git_dir,
-                has_work_tree ? ROLE_OWN : ROLE_BARE, is_new);
+    look_inside(flags, git_dir, base, has_work_tree ? ROLE_OWN : ROLE_BARE, is_new);
 }
 
 void nested_look_at_own(struct flags *flags)

@@ -28,6 +28,15 @@ static bool shows_host(const struct operation *amended)
     return !amended->overlay && !amended->source;
 }
 
+static const struct given_tree *given_around(const struct hold *hold, const char *path)
+{
+    vec_each (const struct given_tree, given, &hold->given) {
+        if (path_is_beneath(path, given->path))
+            return given;
+    }
+    return NULL;
+}
+
 /* Does the command see the host's own socket at the path, other than by a rule that gives it this one? */
 static bool is_open_to_command(const struct hold *hold, const char *path)
 {
@@ -41,7 +50,20 @@ static bool is_open_to_command(const struct hold *hold, const char *path)
         is_shown |=
             operation_shows(operation) && path_is_beneath(path, operation->path) && shows_host(&amended);
     }
-    return is_shown;
+    return is_shown || given_around(hold, path);
+}
+
+/* Adds a path to a list of them. False: there is no room, and the list is "/". */
+static bool add_tree(char *list, size_t capacity, size_t *at, const char *path)
+{
+    size_t size = strlen(path) + 1;
+    if (size >= capacity - *at) {
+        memcpy(list, "/\0", 3);
+        return false;
+    }
+    memcpy(list + *at, path, size);
+    *at += size;
+    return true;
 }
 
 void hold_list_open_trees(const struct hold *hold, char *ret_list, size_t capacity)
@@ -51,13 +73,12 @@ void hold_list_open_trees(const struct hold *hold, char *ret_list, size_t capaci
         struct operation operation = hold_operation(hold, i);
         if (!operation_shows(&operation) || !shows_host(&operation))
             continue;
-        size_t size = strlen(operation.path) + 1;
-        if (size >= capacity - at) {
-            memcpy(ret_list, "/\0", 3);
+        if (!add_tree(ret_list, capacity, &at, operation.path))
             return;
-        }
-        memcpy(ret_list + at, operation.path, size);
-        at += size;
+    }
+    vec_each (const struct given_tree, given, &hold->given) {
+        if (!add_tree(ret_list, capacity, &at, given->path))
+            return;
     }
     ret_list[at] = '\0';
 }
@@ -94,7 +115,8 @@ static size_t each_of_list(struct hold *hold, const char *list, struct timespec 
 {
     size_t count = 0;
     for (const char *path; (path = unix_sockets_next(&list));) {
-        if (*path != '/' || !is_open_to_command(hold, path) || !is_since(path, since))
+        const struct given_tree *given = given_around(hold, path);
+        if (*path != '/' || !is_open_to_command(hold, path) || !is_since(path, given ? given->since : since))
             continue;
         count++;
         if (!find_opened(hold, path) && hold->opened.count < MOST_OPENED)

@@ -133,7 +133,8 @@ static DIR *list_closed(const struct walk *walk, int directory_fd, const char *p
     struct stat status;
     if (fstat(directory_fd, &status) < 0 || !flags_is_since(walk->flags, status.st_ctim))
         return NULL;
-    DIR *directory = directories_allow_owner(directory_fd) == 0 ? directories_list(directory_fd) : NULL;
+    DIR *directory =
+        directories_allow_owner(directory_fd, DIRECTORY_LOOKS) == 0 ? directories_list(directory_fd) : NULL;
     if (walk->is_workspace)
         flags_add_sighting(
             walk->flags,
@@ -341,6 +342,19 @@ static void search_tree(struct flags *flags, const struct operation *tree)
                                              walk.tree, "look through it yourself before you go on"});
 }
 
+/* Of a tree that a person gave, only what came later is new. */
+static void search_given(struct flags *flags)
+{
+    struct timespec start = flags->start;
+    vec_each (const struct given_tree, given, &flags->hold->given) {
+        struct operation tree = {.kind = OP_BIND_WRITE, .path = given->path, .is_directory = true};
+        flags->start = given->since;
+        if (given->is_written && given->is_directory)
+            search_tree(flags, &tree);
+    }
+    flags->start = start;
+}
+
 void flags_find(struct flags *flags)
 {
     const struct plan *plan = flags->hold->plan;
@@ -353,6 +367,7 @@ void flags_find(struct flags *flags)
     }
     if (flags->only)
         return;
+    search_given(flags);
     removed_look(flags);
     dependencies_report(flags);
     vec_each (const struct workspace, workspace, &plan->policy->workspaces)

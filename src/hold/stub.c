@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "hold/records.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 
@@ -182,17 +183,6 @@ static int make_stub(int record_fd, struct record *record, struct err *err)
     return why == EEXIST ? 1 : err_sys(err, why, "cannot make a stub for %s", record->path);
 }
 
-/* One session at a time makes or removes stubs. The descriptor is the lock. */
-static int lock_folder(const char *folder, struct err *err)
-{
-    auto_fd int fd = directories_open_made(folder, err);
-    if (fd < 0)
-        return -1;
-    if (flock(fd, LOCK_EX) < 0)
-        return err_sys(err, errno, "cannot open %s", folder);
-    return fd_take(&fd);
-}
-
 struct stubs stubs_in(struct arena *arena, const char *state_directory)
 {
     return (struct stubs){.arena = arena, .folder = arena_printf(arena, "%s/bawn/stubs", state_directory)};
@@ -232,7 +222,7 @@ int stubs_hold(struct stubs *stubs, const char *path, bool is_directory, const c
     if (stat(arena_printf(stubs->arena, "%s/%s", stubs->folder, key), &status) < 0 && errno == ENOENT &&
         lstat(path, &status) == 0)
         return 1;
-    auto_fd int folder_fd = lock_folder(stubs->folder, err);
+    auto_fd int folder_fd = records_lock(stubs->folder, err);
     if (folder_fd < 0)
         return -1;
     auto_fd int fd = openat(folder_fd, key, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -262,7 +252,7 @@ void stubs_release(struct stubs *stubs)
 {
     struct err ignored;
     struct record record;
-    auto_fd int folder_fd = stubs->held.count ? lock_folder(stubs->folder, &ignored) : -1;
+    auto_fd int folder_fd = stubs->held.count ? records_lock(stubs->folder, &ignored) : -1;
     vec_each (const struct stub, stub, &stubs->held) {
         if (folder_fd >= 0)
             finish(folder_fd, stub->key, stub->record_fd, &record);
@@ -305,7 +295,7 @@ int stubs_tidy(struct arena *arena, const char *state_directory, stubs_removed *
         struct record record;
         if (*entry->d_name == '.')
             continue;
-        if (folder_fd < 0 && (folder_fd = lock_folder(stubs.folder, err)) < 0)
+        if (folder_fd < 0 && (folder_fd = records_lock(stubs.folder, err)) < 0)
             break;
         auto_fd int fd = openat(folder_fd, entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         if (fd >= 0 && finish(folder_fd, entry->d_name, fd, &record))

@@ -137,8 +137,24 @@ static void add_if_set(struct buf *out, const char *section, const char *name, c
     git_config_add(out, name, value);
 }
 
-const char *git_settings(const struct policy *policy)
+/* Who wrote the address of a repository with https reaches it by ssh: there is no token inside. */
+static void add_forges(const struct plan *plan, struct buf *out)
 {
+    struct arena *arena = plan->policy->arena;
+    vec_each (const struct operation, operation, &plan->operations) {
+        if (operation->kind != OP_FORGE)
+            continue;
+        const struct forge_object *forge = operation->because->forge;
+        buf_printf(out, "[url \"ssh://%s@%s/%s.git\"]\n", forge->user,
+                   host_with_port(arena, forge->host, forge->port), forge->path);
+        git_config_add(out, forge->may_fetch ? "insteadOf" : "pushInsteadOf",
+                       arena_printf(arena, "https://%s/%s.git", forge->host, forge->path));
+    }
+}
+
+const char *git_settings(const struct plan *plan)
+{
+    const struct policy *policy = plan->policy;
     static const char system[] = "/etc/gitconfig";
     struct taken taken = {0};
     if (decide_path(policy, system, NULL).access != ACCESS_NONE)
@@ -155,6 +171,7 @@ const char *git_settings(const struct policy *policy)
     add_if_set(&out, "core", "autocrlf", taken.line_ends);
     if (taken.aliases.size)
         buf_printf(&out, "[alias]\n%s", buf_text(&taken.aliases));
+    add_forges(plan, &out);
     buf_free(&taken.aliases);
     buf_free(&taken.system);
     return arena_copy(policy->arena, out.bytes, out.size);

@@ -64,12 +64,21 @@ int home_open(struct arena *arena, const struct plan *plan, const struct session
     return 0;
 }
 
+const char *home_state_path(struct arena *arena, const struct plan *plan, const struct session *session)
+{
+    const struct operation *operation = operations_find(&plan->operations, OP_HOME);
+    if (!operation || (!operation->source && session->folder_fd < 0))
+        return NULL;
+    return operation->source ? arena_printf(arena, "%s.state", operation->source)
+                             : arena_printf(arena, "%s/" FRESH_NAME ".state", session->folder);
+}
+
 int home_fill(struct arena *arena, const struct plan *plan, struct session *session, struct home *home,
               struct err *err)
 {
     if (home->fd < 0)
         return 0;
-    const char *state = arena_printf(arena, "%s.state", home->path);
+    const char *state = home_state_path(arena, plan, session);
     home->state_fd = open_directory_at(AT_FDCWD, state);
     if (home->state_fd < 0 && !is_filled(plan))
         return 0;

@@ -20,6 +20,7 @@
 #include "base/attr.h"
 #include "base/err.h"
 #include "base/vec.h"
+#include "home/login.h"
 #include "journal/journal.h"
 #include "journal/session.h"
 #include "plan/amendments.h"
@@ -38,6 +39,10 @@
  *
  * Several sessions may share the host's file. Each looks at it under a lock, and sees the changes of the others like those of
  * the host.
+ *
+ * A login whose tokens stay outside (login.h) has stand-ins for them inside. The host's file goes inside in that form. What the command
+ * writes stays inside, unless it is a login without any stand-in: one that the command has made itself. That one goes to the host, and comes
+ * back with stand-ins. A file with stand-ins never goes to the host, whatever the run's rules are.
  */
 
 struct synced;
@@ -50,12 +55,23 @@ struct sync {
     struct journal *journal;
     unsigned told;     /* records in the journal so far */
     unsigned patience; /* milliseconds until an unreadable file is looked at again */
+    kept_tokens kept;  /* placeholders that this home has had */
+    void (*changed)(void *context,
+                    const char *source); /* a login of the host's has changed; NULL: nobody is told */
+    void *context;
     VEC(struct synced *) files;
 };
 
 /* Makes both sides the same and begins to watch. Fails if one file cannot be kept the same; the others still are. */
 int sync_begin(struct arena *arena, const struct plan *plan, int home_fd, int state_fd,
                struct journal *journal, struct sync *ret_sync, struct err *err) must_check;
+
+/*
+ * The lock of a file of the host's. All homes and all files of a directory share one, under which files of a killed bawn are swept; with a
+ * `purpose`, another one. Returns its descriptor.
+ */
+int sync_open_lock(struct arena *arena, const char *data, const char *source, const char *purpose,
+                   struct err *err) must_check;
 
 /* A file changed; it is time to look again. Both fit the supervisor's loop, and never end it. */
 int sync_ready(void *self, short events, struct err *err);
@@ -88,6 +104,9 @@ bool home_needs_session(const struct plan *plan);
 int home_open(struct arena *arena, const struct plan *plan, const struct session *session,
               struct home *ret_home, struct err *err) must_check;
 
+/* The folder beside the home with bawn's own state. NULL: it has none. */
+const char *home_state_path(struct arena *arena, const struct plan *plan, const struct session *session);
+
 /* Copies and synchronizes. Where that fails the home can still be used: what went wrong is to be told. */
 int home_fill(struct arena *arena, const struct plan *plan, struct session *session, struct home *home,
               struct err *err) must_check;
@@ -105,9 +124,10 @@ int home_remove(int homes_fd, const char *name, struct err *err) must_check;
  * The git configuration that a sandbox gets as /etc/gitconfig; the repository's and the agent's own settings override it.
  * It keeps git quiet where its control files are frozen. From the user's configuration it takes their name and address, the
  * name of the first branch, and aliases that run no program; nothing else, because it may hold tokens. From the machine's
- * /etc/gitconfig, where a rule shows it, it takes the settings of a list.
+ * /etc/gitconfig, where a rule shows it, it takes the settings of a list. Repositories of `forge` rules are reached by ssh, however they are
+ * written.
  */
-const char *git_settings(const struct policy *policy);
+const char *git_settings(const struct plan *plan);
 
 /*
  * Copies files of `copy` rules into the private home, if the host's file is new or has changed since the last copy. Nothing

@@ -33,9 +33,14 @@ struct synced {
     struct side host, home;
     const char *base_name; /* file in the state folder with the hash of the last common content */
     int lock_fd;
-    bool waits;          /* a side cannot be read now */
-    const char *blocked; /* why the private home has no place for it, or NULL */
-    bool is_told;        /* that it is blocked */
+    bool is_login;               /* its tokens stay outside: */
+    const char *key;             /* see login_file_key() */
+    struct version masked;       /* the host's content with stand-ins, while both sides are compared */
+    char known[SHA256_HEX_SIZE]; /* the hash of the host's content when it was looked at last */
+    bool is_taken;               /* the host has just got a login that the command made */
+    bool waits;                  /* a side cannot be read now */
+    const char *blocked;         /* why the private home has no place for it, or NULL */
+    bool is_told;                /* that it is blocked */
 };
 
 /* A hostile program could write the file endlessly, so the journal records only so many changes. */
@@ -62,11 +67,9 @@ static void open_side(struct sync *sync, struct side *side, bool at_start)
                                          .why = "its directory cannot be opened"};
         return;
     }
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", side->fd);
     uint32_t mask =
         IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
-    int watch = sync->fd < 0 ? -1 : inotify_add_watch(sync->fd, path, mask);
+    int watch = sync->fd < 0 ? -1 : inotify_add_watch(sync->fd, fd_path(side->fd).text, mask);
     if (side->watch >= 0 && side->watch != watch)
         inotify_rm_watch(sync->fd, side->watch); /* the watched directory was renamed or removed */
     side->watch = watch;
@@ -80,6 +83,36 @@ static void close_side(struct side *side)
     version_free(&side->version);
     fd_close(side->fd);
     side->fd = -1;
+}
+
+/* What the host's file is inside. */
+static void mask_host(const struct sync *sync, struct synced *synced)
+{
+    struct version *host = &synced->host.version;
+    auto_buf struct buf text = {0};
+    if (host->state != VERSION_WHOLE) {
+        synced->masked = (struct version){.state = host->state};
+        return;
+    }
+    if (!login_mask(bytes_of(host->bytes, host->size), synced->key, &sync->kept, &text)) {
+        version_free(host);
+        *host = (struct version){.state = VERSION_UNFIT, .why = "it is not JSON, so its tokens are unknown"};
+        return;
+    }
+    synced->masked =
+        (struct version){.state = VERSION_WHOLE, .bytes = text.bytes, .size = text.size, .time = host->time};
+    text = (struct buf){0};
+    sha256_hex(synced->masked.bytes, synced->masked.size, synced->masked.hash);
+}
+
+/* Tells that the host's tokens may be others now. */
+static void notice_change(const struct sync *sync, struct synced *synced)
+{
+    if (strcmp(synced->known, synced->host.version.hash) == 0)
+        return;
+    memcpy(synced->known, synced->host.version.hash, sizeof(synced->known));
+    if (sync->changed)
+        sync->changed(sync->context, synced->source);
 }
 
 /* The last common content; VERSION_UNFIT if it is not known. */
@@ -117,13 +150,42 @@ static bool is_newer(const struct version *a, const struct version *b)
     return timespec_order(past(a->time), past(b->time)) > 0;
 }
 
+static bool is_masked(const struct sync *sync, const struct version *version)
+{
+    return version->state == VERSION_WHOLE &&
+           login_is_masked(bytes_of(version->bytes, version->size), &sync->kept);
+}
+
+/* The same for a login whose tokens stay outside. */
+static const struct side *login_winner(struct sync *sync, const struct synced *synced,
+                                       const struct version *base, bool at_start)
+{
+    const struct version *host = &synced->host.version, *home = &synced->home.version,
+                         *masked = &synced->masked;
+    bool has_stand_ins = is_masked(sync, home), is_known = version_equal(masked, base);
+    if (version_equal(masked, home))
+        return NULL;
+    if (at_start || synced->is_taken)
+        return has_stand_ins && is_known && !synced->is_taken ? NULL : &synced->host;
+    if (version_equal(host, home))
+        return NULL; /* a session that has its tokens inside shares this home */
+    if (home->state == VERSION_WHOLE && !has_stand_ins && !version_equal(home, base) &&
+        login_has_tokens(bytes_of(home->bytes, home->size)))
+        return &synced->home;
+    return is_known ? NULL : &synced->host;
+}
+
 /* The side whose content wins; NULL: nothing to do. */
 static const struct side *winner(struct sync *sync, const struct synced *synced, const struct version *base,
                                  bool at_start)
 {
     const struct side *host = &synced->host, *home = &synced->home;
+    if (synced->is_login)
+        return login_winner(sync, synced, base, at_start);
     if (version_equal(&host->version, &home->version))
         return NULL;
+    if (is_masked(sync, &home->version))
+        return host; /* a former run has left stand-ins */
     bool host_is_old = version_equal(&host->version, base), home_is_old = version_equal(&home->version, base);
     if (home->version.state == VERSION_NONE)
         return at_start || !host_is_old ? host : NULL; /* removed inside: it stays removed for now */
@@ -143,10 +205,14 @@ static int carry_over(struct sync *sync, struct synced *synced, const struct sid
     struct side *to = from->is_hosts ? &synced->home : &synced->host;
     if (to->fd < 0 && (to->fd = files_make_directory(to->top_fd, to->folder, false, err)) < 0)
         return -1;
-    int result = version_replace(to->fd, to->name, &from->version, &to->version, err);
+    const struct version *wanted = synced->is_login && from->is_hosts ? &synced->masked : &from->version;
+    int result = version_replace(to->fd, to->name, wanted, &to->version, err);
+    synced->is_taken = synced->is_login && result > 0 && to->is_hosts;
     if (result > 0) {
         tell(sync, synced, "sync", from->is_hosts ? "from the host" : "from inside");
-        return write_base(sync, synced, &from->version, err) < 0 ? -1 : 1;
+        if (write_base(sync, synced, wanted, err) < 0)
+            return -1;
+        return synced->is_taken ? 0 : 1; /* its stand-ins go inside at once */
     }
     return result;
 }
@@ -157,6 +223,8 @@ static int compare_sides(struct sync *sync, struct synced *synced, bool at_start
     struct side *host = &synced->host, *home = &synced->home;
     open_side(sync, host, at_start);
     open_side(sync, home, at_start);
+    if (synced->is_login)
+        mask_host(sync, synced);
     int result = 1;
     const struct side *unfit = host->version.state == VERSION_UNFIT   ? host
                                : home->version.state == VERSION_UNFIT ? home
@@ -167,14 +235,17 @@ static int compare_sides(struct sync *sync, struct synced *synced, bool at_start
     synced->blocked = home->version.is_no_file ? home->version.why : NULL;
     if (!unfit) {
         struct version base = read_base(sync, synced);
+        notice_change(sync, synced);
         const struct side *from = winner(sync, synced, &base, at_start);
         if (from)
             result = carry_over(sync, synced, from, err);
-        else if (version_equal(&host->version, &home->version) && !version_equal(&host->version, &base))
+        else if (!synced->is_login && version_equal(&host->version, &home->version) &&
+                 !version_equal(&host->version, &base))
             result = write_base(sync, synced, &host->version, err) < 0 ? -1 : 1;
     }
     close_side(host);
     close_side(home);
+    version_free(&synced->masked);
     return result;
 }
 
@@ -211,14 +282,14 @@ static int make_same(struct sync *sync, struct synced *synced, bool at_start, st
     return result < 0 ? -1 : 0;
 }
 
-/* All homes and all files of a directory share one lock, under which files of a killed bawn are swept. */
-static int open_lock(struct arena *arena, const struct plan *plan, const char *source, struct err *err)
+int sync_open_lock(struct arena *arena, const char *data, const char *source, const char *purpose,
+                   struct err *err)
 {
     char hash[SHA256_HEX_SIZE];
     const char *directory = path_parent(arena, source);
     sha256_hex(directory, strlen(directory), hash);
-    const char *folder = arena_printf(arena, "%s/bawn/locks", plan->policy->request.starts[START_DATA]);
-    const char *path = arena_printf(arena, "%s/%s", folder, hash);
+    const char *folder = arena_printf(arena, "%s/bawn/locks", data);
+    const char *path = arena_printf(arena, "%s/%s%s", folder, hash, purpose);
     int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0 && errno == ENOENT && directories_make(folder, err) == 0)
         fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -262,7 +333,10 @@ static int add_file(struct arena *arena, const struct plan *plan, const struct o
                  .watch = -1,
                  .fd = -1},
         .base_name = arena_printf(arena, "synced-%.16s", hash),
-        .lock_fd = open_lock(arena, plan, operation->source, err),
+        .lock_fd =
+            sync_open_lock(arena, plan->policy->request.starts[START_DATA], operation->source, "", err),
+        .is_login = operation->is_login,
+        .key = login_file_key(arena, operation->source),
     };
     if (synced->lock_fd < 0)
         return -1;
@@ -281,6 +355,8 @@ int sync_begin(struct arena *arena, const struct plan *plan, int home_fd, int st
                               .home = operations_find(&plan->operations, OP_HOME)->source,
                               .journal = journal};
     look_again(ret_sync, true);
+    if (operations_find(&plan->operations, OP_SYNC))
+        login_state_read(arena, state_fd, &ret_sync->kept);
     int result = 0;
     vec_each (const struct operation, operation, &plan->operations) {
         if (operation->kind != OP_SYNC)
@@ -356,6 +432,7 @@ int sync_end(struct sync *sync, struct err *err)
         close(sync->files.at[i]->lock_fd);
     }
     vec_free(&sync->files);
+    vec_free(&sync->kept);
     int *const fds[] = {&sync->fd, &sync->timer_fd, &sync->root_fd};
     for (size_t i = 0; i < array_len(fds); i++)
         fd_close(fd_take(fds[i]));

@@ -84,6 +84,8 @@ void version_read(int directory_fd, const char *name, struct version *ret_versio
 
 void version_free(struct version *version)
 {
+    if (version->bytes)
+        explicit_bzero(version->bytes, version->size); /* it may be a login */
     free(version->bytes);
     version->bytes = NULL;
 }

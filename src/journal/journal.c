@@ -173,9 +173,19 @@ static uint64_t largest_for(const char *event)
         const char *event;
         uint64_t kibibytes;
     } reserved[] = {
-        {"end", UINT32_MAX},   {"failed", LAST_WORDS}, {"killed", LAST_WORDS}, {"tripwire", TRIPWIRES},
-        {"held", HELD},        {"kept", HELD},         {"restored", HELD},     {"seen", HELD},
-        {"not-checked", HELD}, {"pin-lost", HELD},     {"limit", HELD},        {"refused", REFUSALS},
+        {"end", UINT32_MAX},
+        {"failed", LAST_WORDS},
+        {"killed", LAST_WORDS},
+        {"tripwire", TRIPWIRES},
+        {"secret-misused", TRIPWIRES},
+        {"held", HELD},
+        {"kept", HELD},
+        {"restored", HELD},
+        {"seen", HELD},
+        {"not-checked", HELD},
+        {"pin-lost", HELD},
+        {"limit", HELD},
+        {"refused", REFUSALS},
     };
     uint64_t kibibytes = ORDINARY;
     for (size_t i = 0; i < array_len(reserved); i++) {

@@ -36,7 +36,12 @@ struct secrets {
     VEC(struct secret) known;
 };
 
+/* Does the name of a variable say that it is a secret? */
+bool secret_is_name(const char *name, size_t size);
+
 void secrets_find(struct arena *arena, const char *const *environment, struct secrets *ret_secrets);
+/* Does the name of a variable say that its value is secret? */
+bool secrets_is_name(const char *name);
 void secrets_free(struct secrets *secrets);
 
 /* Adds the text without what is secret in it. `secrets` may be NULL. */

@@ -12,7 +12,7 @@ enum { SECRET_SHORTEST = 6, MOST_SECRETS = 256 };
 
 /* --- variables ------------------------------------------------------------------------------------------------------ */
 
-static bool name_is_secret(const char *name, size_t size)
+bool secret_is_name(const char *name, size_t size)
 {
     static const char *const parts[] = {"KEY",        "TOKEN",        "SECRET", "PASS",    "PWD",
                                         "CREDENTIAL", "AUTH",         "COOKIE", "SESSION", "_PAT",
@@ -27,6 +27,11 @@ static bool name_is_secret(const char *name, size_t size)
     return false;
 }
 
+bool secrets_is_name(const char *name)
+{
+    return secret_is_name(name, strlen(name));
+}
+
 /* A path is no secret, and would be left out everywhere: SSH_AUTH_SOCK, PWD. */
 static bool value_is_secret(const char *value)
 {
@@ -39,7 +44,7 @@ void secrets_find(struct arena *arena, const char *const *environment, struct se
     for (; *environment && ret_secrets->known.count < MOST_SECRETS; environment++) {
         size_t size = strcspn(*environment, "=");
         const char *value = (*environment)[size] ? *environment + size + 1 : "";
-        if (name_is_secret(*environment, size) && value_is_secret(value))
+        if (secret_is_name(*environment, size) && value_is_secret(value))
             vec_push(&ret_secrets->known,
                      (struct secret){arena_copy(arena, *environment, size), value, strlen(value)});
     }

@@ -30,3 +30,10 @@ struct fired {
     size_t times;
 };
 typedef VEC(struct fired) fired_list;
+
+/* A placeholder that a program inside sent to a host that its secret is not for. */
+struct misused {
+    const char *name, *host;
+};
+
+typedef VEC(struct misused) misused_list;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/hash.h"
 #include "base/path.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
@@ -121,10 +122,21 @@ static const char *make_folder(struct arena *arena, int sessions_fd, int numbers
     }
 }
 
+/* A process 1 that is about to end has copies of the descriptors, if root started it: closing them would leave the locks to it. */
+static void unlock(const struct session *session)
+{
+    struct flock all = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+    if (session->folder_fd >= 0)
+        flock(session->folder_fd, LOCK_UN);
+    if (session->alive_fd >= 0)
+        fcntl(session->alive_fd, F_OFD_SETLK, &all);
+}
+
 void session_leave(struct session *session)
 {
     const int descriptors[] = {session->folder_fd, session->running_fd, session->alive_fd};
     journal_close(&session->journal);
+    unlock(session);
     for (size_t i = 0; i < array_len(descriptors); i++)
         fd_close(descriptors[i]);
     session->folder_fd = session->running_fd = session->alive_fd = -1;
@@ -154,9 +166,7 @@ struct alive_place {
 
 static struct alive_place alive_place(const char *name, short type)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
+    uint64_t hash = fnv_add(fnv_start, name, strlen(name));
     return (struct alive_place){
         .file = (unsigned)hash % ALIVE_FILES,
         .byte = {.l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)(hash >> 2), .l_len = 1}};
@@ -221,10 +231,8 @@ static bool links_are_own(struct arena *arena, const char *path)
  */
 static const char *real_folder(struct arena *arena, int folder_fd, const char *path, struct err *err)
 {
-    char link[64];
     not_zeroed char real[PATH_MAX];
-    snprintf(link, sizeof(link), "/proc/self/fd/%d", folder_fd);
-    ssize_t size = readlink(link, real, sizeof(real));
+    ssize_t size = readlink(fd_path(folder_fd).text, real, sizeof(real));
     if (size <= 0 || (size_t)size >= sizeof(real))
         return path;
     const char *found = arena_copy(arena, real, (size_t)size);
@@ -303,11 +311,8 @@ const char *session_latest(struct arena *arena, const char *state_directory, con
 
 void session_end(struct session *session)
 {
-    if (session->folder_fd >= 0) {
+    if (session->folder_fd >= 0)
         unlinkat(session->running_fd, session->name, 0);
-        flock(session->folder_fd,
-              LOCK_UN); /* a process 1 that is about to end has a copy, if root started it */
-    }
     session_leave(session);
 }
 
@@ -401,12 +406,18 @@ bool session_is_set_aside(struct arena *arena, const char *state_directory, cons
     return access(mark_path(arena, state_directory, UNREPAIRED, name), F_OK) == 0;
 }
 
+int session_list_set_aside(struct arena *arena, const char *state_directory, session_names *ret_names,
+                           struct err *err)
+{
+    return list_marks(arena, arena_printf(arena, "%s/bawn/" UNREPAIRED, state_directory), ret_names, err);
+}
+
 size_t session_take_up(struct arena *arena, const char *state_directory)
 {
     auto_vec session_names names = {0};
     struct err ignored;
     size_t count = 0;
-    if (list_marks(arena, arena_printf(arena, "%s/bawn/" UNREPAIRED, state_directory), &names, &ignored) == 0)
+    if (session_list_set_aside(arena, state_directory, &names, &ignored) == 0)
         for (size_t i = 0; i < names.count; i++)
             count += rename(mark_path(arena, state_directory, UNREPAIRED, names.at[i]),
                             mark_path(arena, state_directory, RUNNING, names.at[i])) == 0;

@@ -69,6 +69,8 @@ int session_repair_one(struct arena *arena, const char *state_directory, const c
 bool session_set_aside(struct arena *arena, const char *state_directory, const char *name);
 void session_give_up(struct arena *arena, const char *state_directory, const char *name);
 bool session_is_set_aside(struct arena *arena, const char *state_directory, const char *name);
+int session_list_set_aside(struct arena *arena, const char *state_directory, session_names *ret_names,
+                           struct err *err) must_check;
 
 /* Counts a session among those that were killed. Returns false if it is there already. */
 bool session_mark_killed(struct arena *arena, const char *state_directory, const char *name);

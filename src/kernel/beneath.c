@@ -1,6 +1,7 @@
 #include "kernel/beneath.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdint.h>
@@ -13,6 +14,33 @@
 #include "base/fd.h"
 #include "base/path.h"
 
+/*
+ * The same name by name, for bawn inside a sandbox that root started: openat2 does not exist there (seccomp_calls.h). No name is a link, and none
+ * leads upwards.
+ */
+static int open_by_steps(int top_fd, const char *path, int flags, mode_t mode)
+{
+    enum { STEP = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
+    auto_fd int at = *path == '/' ? open("/", STEP) : top_fd == AT_FDCWD ? open(".", STEP) : dup(top_fd);
+    for (path += strspn(path, "/"); at >= 0; path += strspn(path, "/")) {
+        char name[NAME_MAX + 1];
+        size_t size = strcspn(path, "/");
+        bool is_upwards = size == 2 && strncmp(path, "..", size) == 0;
+        if (size > NAME_MAX || is_upwards) {
+            errno = is_upwards ? EXDEV : ENAMETOOLONG;
+            return -1;
+        }
+        snprintf(name, sizeof(name), "%.*s", size ? (int)size : 1, size ? path : ".");
+        path += size;
+        if (!path[strspn(path, "/")])
+            return openat(at, name, flags | O_CLOEXEC | O_NOFOLLOW, mode);
+        int next = openat(at, name, STEP);
+        close(at);
+        at = next;
+    }
+    return -1;
+}
+
 static int open_through_no_link(int top_fd, const char *path, int flags, mode_t mode, uint64_t also)
 {
     struct open_how how = {
@@ -20,7 +48,8 @@ static int open_through_no_link(int top_fd, const char *path, int flags, mode_t 
         .mode = mode,
         .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | also,
     };
-    return (int)syscall(SYS_openat2, top_fd, path, &how, sizeof(how));
+    int fd = (int)syscall(SYS_openat2, top_fd, path, &how, sizeof(how));
+    return fd < 0 && errno == ENOSYS ? open_by_steps(top_fd, path, flags, mode) : fd;
 }
 
 int open_beneath(int top_fd, const char *path, int flags, mode_t mode)

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -122,4 +123,53 @@ struct process_look process_look(int process_fd)
         look.runs += other.runs;
     }
     return look;
+}
+
+enum { FACTS_LARGEST = 4096 };
+
+/* What stands behind "KEY:" in a file of the process's in /proc, or NULL. */
+static const char *find_fact(pid_t process, const char *name, const char *key, char text[FACTS_LARGEST])
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)process, name);
+    auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : read(fd, text, FACTS_LARGEST - 1);
+    text[size < 0 ? 0 : size] = '\0';
+    size_t length = strlen(key);
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, key, length) == 0 && strncmp(line + length, ":\t", 2) == 0)
+            return line + length + 2;
+    }
+    return NULL;
+}
+
+bool process_number_in(pid_t process, const char *name, const char *key, uint64_t *ret_number)
+{
+    char text[FACTS_LARGEST];
+    const char *at = find_fact(process, name, key, text);
+    return at && text_take_number(&at, ret_number);
+}
+
+bool process_may_be_stopped_by(pid_t process, int signal_number)
+{
+    char text[FACTS_LARGEST];
+    const char *ignored = find_fact(process, "status", "SigIgn", text);
+    return ignored && !(strtoull(ignored, NULL, 16) & 1ULL << (signal_number - 1));
+}
+
+uint64_t process_status_number(pid_t process, const char *key)
+{
+    uint64_t number = 0;
+    return process_number_in(process, "status", key, &number) ? number : 0;
+}
+
+pid_t process_of_thread(pid_t thread)
+{
+    return (pid_t)process_status_number(thread, "Tgid");
+}
+
+pid_t process_parent(pid_t process)
+{
+    return (pid_t)process_status_number(process, "PPid");
 }

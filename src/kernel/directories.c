@@ -75,30 +75,28 @@ int directories_make_beneath(int top_fd, const char *path)
     return fd_take(&above);
 }
 
-int directories_allow_owner(int path_fd)
+int directories_allow_owner(int path_fd, mode_t needed)
 {
     struct stat status;
-    char shown[64];
-    snprintf(shown, sizeof(shown), "/proc/self/fd/%d", path_fd);
     if (fstat(path_fd, &status) < 0)
         return -1;
-    bool is_closed = (status.st_mode & S_IRWXU) != S_IRWXU && status.st_uid == geteuid();
-    return is_closed ? chmod(shown, (status.st_mode & 07777) | S_IRWXU) : 0;
+    bool is_closed = (status.st_mode & needed) != needed && status.st_uid == geteuid();
+    return is_closed ? chmod(fd_path(path_fd).text, (status.st_mode & 07777) | S_IRWXU) : 0;
 }
 
 bool directories_reopen(const char *path)
 {
-    const mode_t looks = S_IRUSR | S_IXUSR;
     struct stat status;
     auto_fd int path_fd = open_absolute(path, O_PATH | O_DIRECTORY);
-    return path_fd >= 0 && fstat(path_fd, &status) == 0 && (status.st_mode & looks) != looks &&
-           status.st_uid == geteuid() && directories_allow_owner(path_fd) == 0;
+    return path_fd >= 0 && fstat(path_fd, &status) == 0 &&
+           (status.st_mode & DIRECTORY_LOOKS) != DIRECTORY_LOOKS && status.st_uid == geteuid() &&
+           directories_allow_owner(path_fd, DIRECTORY_LOOKS) == 0;
 }
 
-int directories_open_up(int parent_fd, const char *name)
+int directories_open_up(int parent_fd, const char *name, mode_t needed)
 {
     auto_fd int path_fd = openat(parent_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (path_fd < 0 || directories_allow_owner(path_fd) < 0)
+    if (path_fd < 0 || directories_allow_owner(path_fd, needed) < 0)
         return -1;
     return open_directory_at(path_fd, ".");
 }

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 
 #include "base/arena.h"
 #include "base/attr.h"
@@ -22,8 +23,11 @@ int directories_open_made(const char *path, struct err *err) must_check;
 /* Makes the directory below an open one, through no symlink. Returns its descriptor (O_PATH), or -1 with errno. */
 int directories_make_beneath(int top_fd, const char *path);
 
-/* Gives the owner the right to read, change and search the directory. */
-int directories_allow_owner(int path_fd);
+/* The rights of an owner who looks into a directory. One who only looks does not take back that nobody may write it. */
+enum { DIRECTORY_LOOKS = S_IRUSR | S_IXUSR };
+
+/* Gives the owner the right to read, change and search the directory, if one of the rights that are needed is missing. */
+int directories_allow_owner(int path_fd, mode_t needed);
 
 /*
  * The same for a directory that its owner cannot read or search, by absolute path, through no symlink. Returns whether it was
@@ -32,7 +36,7 @@ int directories_allow_owner(int path_fd);
 bool directories_reopen(const char *path);
 
 /* Opens a directory for reading, through no symlink, after giving its owner the right. */
-int directories_open_up(int parent_fd, const char *name);
+int directories_open_up(int parent_fd, const char *name, mode_t needed);
 
 /* A stream of an open directory, from its beginning; the caller keeps the descriptor. NULL with errno. */
 DIR *directories_list(int directory_fd);

@@ -3,14 +3,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "kernel/beneath.h"
 #include "kernel/directories.h"
 
 enum { MOST_LINKS = 40 }; /* as the kernel's own limit */
@@ -23,11 +22,7 @@ static const char *beneath_root(const char *path)
 
 static int open_without_links(const struct fsview *fs, const char *path, int flags)
 {
-    struct open_how how = {
-        .flags = (unsigned)(flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK),
-        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
-    };
-    return (int)syscall(SYS_openat2, fs->root_fd, beneath_root(path), &how, sizeof(how));
+    return open_beneath(fs->root_fd, beneath_root(path), flags | O_NOCTTY | O_NONBLOCK, 0);
 }
 
 /* Remembers why a file could not be looked at, if that must not count as an answer. */

@@ -75,7 +75,7 @@ static bool has_open(pid_t process, const char *wanted, size_t *descriptors_left
     return found;
 }
 
-static void read_program(struct holder *holder)
+void holder_read_program(struct holder *holder)
 {
     char path[64];
     auto_buf struct buf text = {0};
@@ -117,7 +117,7 @@ bool holder_find_open(pid_t first, const char *target, struct holder *ret_holder
     *ret_holder = (struct holder){0};
     if (!search(first, target, 0, &left, &ret_holder->pid))
         return false;
-    read_program(ret_holder);
+    holder_read_program(ret_holder);
     return true;
 }
 
@@ -129,6 +129,18 @@ bool holder_find(pid_t first, bool is_stream, uint16_t port, struct holder *ret_
         return false;
     snprintf(socket, sizeof(socket), "socket:[%llu]", (unsigned long long)inode);
     return holder_find_open(first, socket, ret_holder);
+}
+
+bool holder_find_thread(pid_t first, uint64_t thread, struct holder *ret_holder)
+{
+    pid_t process = thread <= INT32_MAX ? process_of_thread((pid_t)thread) : 0, above = process;
+    *ret_holder = (struct holder){.pid = process};
+    for (unsigned depth = 0; above > 1 && above != first && depth < DEEPEST; depth++)
+        above = process_parent(above);
+    if (above != first || process == first)
+        return false;
+    holder_read_program(ret_holder);
+    return true;
 }
 
 bool holder_read_command(const struct holder *holder, char *ret_line, size_t capacity)
@@ -143,4 +155,23 @@ bool holder_read_command(const struct holder *holder, char *ret_line, size_t cap
         ret_line[i] = ret_line[i] ? ret_line[i] : ' ';
     ret_line[size > 0 ? size : 0] = '\0';
     return size > 0;
+}
+
+void holder_read_parents(const struct holder *holder, pid_t last, char ret_names[PARENTS_LONGEST])
+{
+    enum { MOST = 8 };
+    size_t size = 0;
+    pid_t process = holder->pid;
+    ret_names[0] = '\0';
+    for (int i = 0; i < MOST && process > 1 && last > 0; i++) {
+        struct holder parent = {.pid = process_parent(process)};
+        if (parent.pid <= 1 || parent.pid == last)
+            break;
+        holder_read_program(&parent);
+        if (size + strlen(parent.program) + sizeof(" < ") > PARENTS_LONGEST)
+            break;
+        size += (size_t)snprintf(ret_names + size, PARENTS_LONGEST - size, "%s%s", size ? " < " : "",
+                                 parent.program);
+        process = parent.pid;
+    }
 }

@@ -41,10 +41,13 @@ static uint64_t rights_known_to(int abi)
     return rights;
 }
 
-int landlock_begin(int abi, bool files, struct landlock *ret_landlock, struct err *err)
+int landlock_begin(int abi, unsigned subjects, struct landlock *ret_landlock, struct err *err)
 {
-    struct bawn_landlock_ruleset_attr attributes = {.handled_access_fs = files ? rights_known_to(abi) : 0};
+    struct bawn_landlock_ruleset_attr attributes = {.handled_access_fs =
+                                                        subjects & LANDLOCK_FILES ? rights_known_to(abi) : 0};
     size_t size = sizeof(attributes.handled_access_fs);
+    if (abi >= 4 && subjects & LANDLOCK_TCP)
+        attributes.handled_access_net = BAWN_LANDLOCK_NET_BIND_TCP | BAWN_LANDLOCK_NET_CONNECT_TCP;
     if (abi >= 4)
         size = sizeof(attributes.handled_access_fs) + sizeof(attributes.handled_access_net);
     if (abi >= LANDLOCK_ABI_WITH_SCOPES) {
@@ -61,6 +64,8 @@ int landlock_begin(int abi, bool files, struct landlock *ret_landlock, struct er
 static uint64_t rights_of(enum landlock_grant grant)
 {
     switch (grant) {
+    case LANDLOCK_LIST:
+        return BAWN_LANDLOCK_FS_READ_DIR;
     case LANDLOCK_SEE:
         return see_rights;
     case LANDLOCK_WRITE:

@@ -154,6 +154,14 @@ int mount_attach_at(int tree_fd, int directory_fd, const char *name, const char 
     return attach(tree_fd, directory_fd, name, 0, shown, err);
 }
 
+int mount_move_away(int directory_fd, const char *name, int target_fd)
+{
+    if (syscall(SYS_move_mount, directory_fd, name, target_fd, "", MOVE_MOUNT_T_EMPTY_PATH) == 0)
+        return 0;
+    bool is_missing = errno == ENOENT || errno == EINVAL; /* EINVAL: it is no mount */
+    return is_missing ? 0 : -1;
+}
+
 bool mount_is_pinned(int fd, bool read_only)
 {
     struct statx status;

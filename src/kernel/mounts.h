@@ -45,6 +45,12 @@ int mount_attach(int tree_fd, int target_fd, const char *shown, struct err *err)
 int mount_attach_at(int tree_fd, int directory_fd, const char *name, const char *shown, struct err *err)
     must_check;
 
+/*
+ * Moves the mount of that name in a directory over target_fd (O_PATH), where it lies in nobody's way until its new parent is unmounted.
+ * Returns 0, also if nothing is mounted there, or -1 with errno.
+ */
+int mount_move_away(int directory_fd, const char *name, int target_fd) must_check;
+
 /* Is fd (O_PATH) the root of a mount, and on request a read-only one? */
 bool mount_is_pinned(int fd, bool read_only);
 

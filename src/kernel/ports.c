@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include "base/fd.h"
@@ -36,6 +37,14 @@ int port_make(const struct port_request *request)
     return fd_take(&fd);
 }
 
+void port_prepare(int listening_fd)
+{
+    static const int on = 1;
+    setsockopt(listening_fd, SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on));
+    setsockopt(listening_fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    setsockopt(listening_fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+}
+
 int port_send(int channel_fd, const struct port_request *message, int fd)
 {
     return passing_send(channel_fd, message, sizeof(*message), fd);
@@ -48,7 +57,7 @@ int port_receive(int channel_fd, struct port_request *ret_message, int *ret_fd)
     ssize_t got = passing_receive(channel_fd, &message, sizeof(message), &fd);
     if (got <= 0)
         return (int)got;
-    if (got != sizeof(message) || message.kind > PORT_CONNECTION) {
+    if (got != sizeof(message) || message.kind > PORT_QUESTIONS) {
         fd_close(fd);
         errno = EPROTO;
         return -1;

@@ -15,7 +15,9 @@
 
 /* --- passing.c --- */
 
-/* Sends messages over a Unix socket that keeps message boundaries, each with at most one descriptor. */
+/* Sends messages over a Unix socket that keeps message boundaries, each with a few descriptors at most. */
+
+enum { PASSING_MOST = 3 };
 
 /* `fd` may be -1. Returns 0, or -1 with errno. */
 int passing_send(int socket_fd, const void *bytes, size_t size, int fd) must_check;
@@ -26,6 +28,11 @@ int passing_send(int socket_fd, const void *bytes, size_t size, int fd) must_che
  */
 ssize_t passing_receive(int socket_fd, void *bytes, size_t size, int *ret_fd) must_check;
 
+/* The same with several descriptors: all of them come, or none. More than `most` is EPROTO. */
+int passing_send_all(int socket_fd, const void *bytes, size_t size, const int *fds, size_t count) must_check;
+ssize_t passing_receive_all(int socket_fd, void *bytes, size_t size, int *ret_fds, size_t most,
+                            size_t *ret_count) must_check;
+
 /* --- ports.c --- */
 
 enum port_kind {
@@ -34,6 +41,8 @@ enum port_kind {
     PORT_SOLE_LISTENER, /* the same, with the port to itself */
     PORT_DATAGRAM,      /* UDP, bound */
     PORT_CONNECTION,    /* TCP, connecting to an address inside */
+    PORT_ARRIVAL,       /* no request: a connection from inside to the address, without a namespace */
+    PORT_QUESTIONS,     /* no request: a program's socket for DNS, whose messages keep their bounds */
 };
 
 /* The address of the resolver inside: the first of those that stand for names (198.18.0.0/15). */
@@ -49,6 +58,9 @@ struct port_request {
 
 /* Makes the requested socket. Returns -1 with errno. */
 int port_make(const struct port_request *request);
+
+/* Sets what connections inherit that are accepted there. An urgent byte must not be missing from the bytes that are inspected. */
+void port_prepare(int listening_fd);
 
 /* Returns 0, or -1 with errno. The caller keeps the descriptor (-1: none). */
 int port_send(int channel_fd, const struct port_request *message, int fd) must_check;

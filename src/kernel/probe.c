@@ -332,8 +332,40 @@ static void try_namespaces(const struct probe_request *request, struct host_caps
     close(pid_fd);
 }
 
+bool probe_namespaces(void)
+{
+    static const char *const no_places[] = {NULL};
+    static const enum trial_name needed[] = {TRIAL_USER_NAMESPACE, TRIAL_NAMESPACES, TRIAL_ID_MAP,
+                                             TRIAL_MOUNTS,         TRIAL_PROC,       TRIAL_LOOPBACK};
+    const struct probe_request request = {.places = no_places};
+    struct host_caps caps = {0};
+    try_namespaces(&request, &caps);
+    for (size_t i = 0; i < array_len(needed); i++) {
+        if (!caps.trials[needed[i]].works && process_is_refusal(caps.trials[needed[i]].errnum))
+            return false;
+    }
+    return true;
+}
+
+/* In a child, which is filtered from then on. */
+static void try_judged_calls(struct trial *trial)
+{
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        struct err err = {0};
+        if (process_no_new_privileges(&err) == 0 && seccomp_load_judged(SECCOMP_BARE, &err) >= 0)
+            _exit(0);
+        _exit(err.errnum > 0 && err.errnum < 255 ? err.errnum : EIO);
+    }
+    int status = child < 0 ? errno : process_wait(child);
+    record(trial, status == 0 ? 0 : -1, status);
+}
+
 static void try_filters(struct host_caps *caps)
 {
+    caps->is_filtered = process_is_filtered();
+    try_judged_calls(&caps->trials[TRIAL_JUDGED_CALLS]);
     errno = 0;
     caps->landlock_abi = landlock_abi();
     record(&caps->trials[TRIAL_LANDLOCK], caps->landlock_abi > 0 ? 0 : -1, errno);

@@ -20,6 +20,7 @@
     X(TRIAL_OVERLAY, "overlay")       /* overlayfs with userxattr */                                         \
     X(TRIAL_LANDLOCK, "landlock")                                                                            \
     X(TRIAL_SECCOMP, "seccomp")                                                                              \
+    X(TRIAL_JUDGED_CALLS, "judged-calls")   /* a listener of seccomp's, for walls without namespaces */      \
     X(TRIAL_MAPPED_MOUNTS, "mapped-mounts") /* only as root, at the places of the request */
 
 enum trial_name { PROBE_TRIALS(ID_OF) TRIAL_COUNT };
@@ -42,6 +43,7 @@ struct host_caps {
     char release[65], architecture[65];
     unsigned uid;
     bool is_namespace_root; /* root of a user namespace only: an ordinary user of the machine */
+    bool is_filtered;       /* a seccomp filter is around this process: a container's, or a service's */
     char container[32];     /* the container that bawn runs in ("Docker"); "" */
     char program[4096];     /* bawn's own path */
 
@@ -66,5 +68,8 @@ struct host_caps {
 };
 
 const char *trial_name(enum trial_name value);
+
+/* Can all namespaces of a run be made here? Tries it in a child. False only if the machine refuses: not if memory ran out, or the child was killed. */
+bool probe_namespaces(void);
 
 void probe_host(const struct probe_request *request, struct host_caps *ret_caps);

@@ -15,12 +15,20 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/path.h"
+
+/* For seccomp profiles that know clone3 only as ENOSYS, as Docker's does. It cannot start the child in a control group. */
+static pid_t fork_by_clone(uint64_t namespaces, int *ret_pidfd)
+{
+    unsigned long flags = (unsigned long)namespaces | CLONE_PIDFD | SIGCHLD;
+    return (pid_t)syscall(SYS_clone, flags, NULL, ret_pidfd, NULL, NULL);
+}
 
 pid_t process_fork(uint64_t namespaces, int cgroup_fd, int *ret_pidfd)
 {
@@ -32,6 +40,8 @@ pid_t process_fork(uint64_t namespaces, int cgroup_fd, int *ret_pidfd)
         .cgroup = cgroup_fd < 0 ? 0 : (unsigned)cgroup_fd,
     };
     pid_t pid = (pid_t)syscall(SYS_clone3, &arguments, sizeof(arguments));
+    if (pid < 0 && errno == ENOSYS && cgroup_fd < 0)
+        pid = fork_by_clone(namespaces, &pidfd);
     *ret_pidfd = pidfd;
     return pid;
 }
@@ -221,9 +231,18 @@ int process_in_bounds(const struct process_bounds *bounds, int (*run)(void *cont
     return outcome.result;
 }
 
-int process_in_own_namespace(int (*run)(void *context, struct err *err), void *context, struct err *err)
+bool process_is_refusal(int errnum)
+{
+    return errnum == EPERM || errnum == EACCES || errnum == ENOSYS || errnum == ENOSPC || errnum == EINVAL ||
+           errnum == EUSERS;
+}
+
+/* Runs the function in a child with these namespaces. *ret_is_refused: they cannot be had, and nothing was run. */
+static int work_in(uint64_t namespaces, int (*run)(void *context, struct err *err), void *context,
+                   bool *ret_is_refused, struct err *err)
 {
     int go[2], told[2], pid_fd = -1;
+    *ret_is_refused = false;
     if (pipe2(go, O_CLOEXEC) < 0)
         return err_sys(err, errno, "cannot make a pipe");
     auto_fd int go_read = go[0], go_write = go[1];
@@ -231,7 +250,7 @@ int process_in_own_namespace(int (*run)(void *context, struct err *err), void *c
         return err_sys(err, errno, "cannot make a pipe");
     auto_fd int told_read = told[0], told_write = told[1];
     struct outcome outcome = {.result = -1};
-    pid_t child = process_fork(CLONE_NEWUSER, -1, &pid_fd);
+    pid_t child = process_fork(namespaces, -1, &pid_fd);
     if (child == 0) {
         close(fd_take(&go_write));
         char word;
@@ -239,12 +258,15 @@ int process_in_own_namespace(int (*run)(void *context, struct err *err), void *c
             outcome.result = run(context, &outcome.err);
         tell(told_write, &outcome);
     }
-    if (child < 0)
+    if (child < 0) {
+        *ret_is_refused = process_is_refusal(errno);
         return err_sys(err, errno, "cannot make a user namespace");
+    }
     close(pid_fd);
     close(fd_take(&told_write));
     struct id_map map = process_id_map();
-    int mapped = process_map_ids(child, &map, err);
+    int mapped = namespaces ? process_map_ids(child, &map, err) : 0;
+    *ret_is_refused = mapped < 0 && process_is_refusal(err->errnum);
     if (mapped == 0 && write(go_write, "g", 1) != 1)
         mapped = err_sys(err, errno, "cannot begin in a user namespace");
     close(fd_take(&go_write));
@@ -260,9 +282,31 @@ int process_in_own_namespace(int (*run)(void *context, struct err *err), void *c
     return outcome.result;
 }
 
+int process_in_own_namespace(int (*run)(void *context, struct err *err), void *context, struct err *err)
+{
+    bool is_refused;
+    int result = work_in(CLONE_NEWUSER, run, context, &is_refused, err);
+    return is_refused ? work_in(0, run, context, &is_refused, err) : result;
+}
+
 int process_as_owner(int (*run)(void *context, struct err *err), void *context, struct err *err)
 {
     return process_is_real_root() ? run(context, err) : process_in_own_namespace(run, context, err);
+}
+
+void process_read_boot_id(char ret_boot[BOOT_ID_SIZE])
+{
+    auto_fd int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : read(fd, ret_boot, BOOT_ID_SIZE - 1);
+    ret_boot[size > 0 ? size : 0] = '\0';
+    ret_boot[strcspn(ret_boot, "\n")] = '\0';
+}
+
+bool process_orphans_are_reaped(void)
+{
+    const ino_t first = 0xEFFFFFFC; /* the kernel's PROC_PID_INIT_INO, on every machine */
+    struct stat status;
+    return stat("/proc/self/ns/pid", &status) == 0 && status.st_ino == first;
 }
 
 sigset_t process_ending_signals(void)
@@ -287,6 +331,31 @@ int process_wait(pid_t child)
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* SIGTTOU stays blocked: a terminal must not stop it. */
+static _Noreturn void write_and_exit(int fd, const char *text)
+{
+    struct sigaction usual = {.sa_handler = SIG_DFL};
+    sigset_t alarms;
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGALRM);
+    sigaction(SIGALRM, &usual, NULL);
+    sigprocmask(SIG_UNBLOCK, &alarms, NULL);
+    alarm(1);
+    _exit(write(fd, text, strlen(text)) > 0 ? 0 : 1);
+}
+
+void process_write_aside(int fd, const char *text)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        if (fork() == 0)
+            write_and_exit(fd, text);
+        _exit(0);
+    }
+    if (child > 0)
+        process_wait(child);
+}
+
 int process_drop_capabilities(struct err *err)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -307,6 +376,14 @@ int process_drop_capabilities(struct err *err)
         syscall(SYS_capset, &header, none) < 0)
         return err_sys(err, errno, "cannot drop the capabilities");
     return 0;
+}
+
+bool process_may_administrate(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct held[_LINUX_CAPABILITY_U32S_3] = {0};
+    return syscall(SYS_capget, &header, held) == 0 &&
+           held[CAP_TO_INDEX(CAP_SYS_ADMIN)].effective & CAP_TO_MASK(CAP_SYS_ADMIN);
 }
 
 int process_no_new_privileges(struct err *err)
@@ -344,6 +421,13 @@ int process_dump_no_core(struct err *err)
     return setrlimit(RLIMIT_CORE, &limit) < 0 ? err_sys(err, errno, "cannot set a limit") : 0;
 }
 
+int process_become_opaque(struct err *err)
+{
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+        return err_sys(err, errno, "cannot become opaque");
+    return 0;
+}
+
 int process_close_descriptors(int spared, struct err *err)
 {
     unsigned first = STDERR_FILENO + 1, kept = (unsigned)spared;
@@ -369,13 +453,19 @@ void process_await_sandbox(pid_t pid, int milliseconds)
         poll(&ended, 1, milliseconds);
 }
 
-const char *libexec_find(struct arena *arena, const char *name)
+const char *process_own_path(struct arena *arena)
 {
     not_zeroed char self[PATH_MAX];
     ssize_t size = readlink("/proc/self/exe", self, sizeof(self));
-    if (size <= 0 || (size_t)size >= sizeof(self))
+    return size > 0 && (size_t)size < sizeof(self) ? arena_copy(arena, self, (size_t)size) : NULL;
+}
+
+const char *libexec_find(struct arena *arena, const char *name)
+{
+    const char *self = process_own_path(arena);
+    if (!self)
         return NULL;
-    const char *folder = path_parent(arena, arena_copy(arena, self, (size_t)size));
+    const char *folder = path_parent(arena, self);
     const char *const candidates[] = {
         path_join(arena, folder, name),
         path_clean(arena, folder, arena_printf(arena, "../libexec/%s", name)),

@@ -20,6 +20,9 @@
  */
 pid_t process_fork(uint64_t namespaces, int cgroup_fd, int *ret_pidfd);
 
+/* Does this error say that nobody may make a namespace here, or do something in it? A lack of memory or processes is another matter. */
+bool process_is_refusal(int errnum);
+
 /*
  * Starts a child that runs `run` in this process's memory. This process waits until the child executes a program or ends, so
  * the child must be quick. Cheaper than fork(), which copies the memory.
@@ -86,8 +89,27 @@ sigset_t process_ending_signals(void);
 /* Waits for a child. Returns its status as a shell does, 128 and more for a signal; -1 if it is no child. */
 int process_wait(pid_t child);
 
+/*
+ * Writes a text to a file that could block for ever: a pipe that nobody reads, a terminal whose output a command has stopped. A child writes, for a
+ * second at most, and nobody waits for it.
+ */
+void process_write_aside(int fd, const char *text);
+
 /* Drops all capabilities for good, also when programs are executed as root. */
 int process_drop_capabilities(struct err *err) must_check;
+
+/* Which start of the machine this is, a text of the kernel's; "" where it does not say so. */
+enum { BOOT_ID_SIZE = 40 };
+void process_read_boot_id(char ret_boot[BOOT_ID_SIZE]);
+
+/*
+ * Will an orphan's end be waited for? The first process of the machine does that. The first one of a container is often a program that
+ * does not, and each orphan stays as a zombie.
+ */
+bool process_orphans_are_reaped(void);
+
+/* Does this process hold CAP_SYS_ADMIN, which real root lacks in a container? */
+bool process_may_administrate(void);
 
 /* No program run from here on gains a privilege. */
 int process_no_new_privileges(struct err *err) must_check;
@@ -104,11 +126,17 @@ int process_limit(int resource, uint64_t most, struct err *err) must_check;
  */
 int process_dump_no_core(struct err *err) must_check;
 
+/* No process of the same user looks into this one, and it dies with its parent. */
+int process_become_opaque(struct err *err) must_check;
+
 /* Closes every descriptor above the standard three except `spared` (-1: none). */
 int process_close_descriptors(int spared, struct err *err) must_check;
 
 /* If this process is the first of a sandbox, waits until it and everything inside is gone, at most so long. */
 void process_await_sandbox(pid_t pid, int milliseconds);
+
+/* The path of this program; NULL: not known. */
+const char *process_own_path(struct arena *arena);
 
 /* The path of a program of bawn's own, such as "bawn-egress": beside bawn, in ../libexec, or as installed. NULL: missing. */
 const char *libexec_find(struct arena *arena, const char *name);
@@ -135,6 +163,19 @@ struct process_look {
 
 /* A process whose first thread has ended is looked at in its first thread that has not. */
 struct process_look process_look(int process_fd);
+
+/* False if the process ignores the signal, or is gone. */
+bool process_may_be_stopped_by(pid_t process, int signal_number);
+
+/* The number behind "KEY:" in a file of the process's in /proc. False if there is none. */
+bool process_number_in(pid_t process, const char *name, const char *key, uint64_t *ret_number);
+
+/* The same in its status; 0 if there is none. */
+uint64_t process_status_number(pid_t process, const char *key);
+
+/* The process that a thread belongs to, and the parent of a process; 0: it is gone. */
+pid_t process_of_thread(pid_t thread);
+pid_t process_parent(pid_t process);
 
 /* Signal 0 is none: it tells whether the process is there. */
 bool process_signal(int process_fd, int number);

@@ -41,7 +41,7 @@ static int remove_entry(struct removal *removal, int parent_fd, const char *name
         return -1;
     if (depth >= DEEPEST)
         return move_up(removal, parent_fd, name);
-    auto_fd int fd = directories_open_up(parent_fd, name);
+    auto_fd int fd = directories_open_up(parent_fd, name, S_IRWXU);
     if (fd < 0 || empty_directory(removal, fd, depth + 1) < 0)
         return -1;
     return unlinkat(parent_fd, name, AT_REMOVEDIR);
@@ -69,7 +69,7 @@ int remove_tree_telling(int parent_fd, const char *name, struct progress *progre
 {
     if (unlinkat(parent_fd, name, 0) == 0 || errno == ENOENT)
         return 0;
-    auto_fd int fd = errno == EISDIR ? directories_open_up(parent_fd, name) : -1;
+    auto_fd int fd = errno == EISDIR ? directories_open_up(parent_fd, name, S_IRWXU) : -1;
     if (fd < 0)
         return err_sys(err, errno, "cannot remove %s", name);
     struct removal removal = {.top_fd = fd, .progress = progress};

@@ -5,8 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* Linux 6.6, which the headers of some distributions lack. */
+#define NOTIF_SET_FLAGS    _IOW('!', 4, uint64_t)
+#define NOTIF_SYNC_WAKE_UP 1UL
 
 bool seccomp_is_there(void)
 {
@@ -29,7 +34,7 @@ static void fill_in_ids(struct sock_filter *code, size_t count, bool has_other_i
     }
 }
 
-int seccomp_load(enum seccomp_kind kind, bool has_other_ids, struct err *err)
+static int load(enum seccomp_kind kind, bool has_other_ids, unsigned flags, struct err *err)
 {
     if ((size_t)kind >= SECCOMP_KINDS)
         return err_set(err, "cannot filter system calls: there is no filter number %u", (unsigned)kind);
@@ -42,15 +47,34 @@ int seccomp_load(enum seccomp_kind kind, bool has_other_ids, struct err *err)
 
     /* Kernels before 5.16 slow every filtered process down against a speculation between programs that share one
      * process (SSBD), unless told not to. The newer ones have stopped doing that by themselves. */
-    unsigned flags = SECCOMP_FILTER_FLAG_SPEC_ALLOW;
-    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &argument) == 0)
-        return 0;
+    flags |= SECCOMP_FILTER_FLAG_SPEC_ALLOW;
+    int result = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &argument);
+    if (result >= 0)
+        return result;
 
     int errnum = errno;
     err_sys(err, errnum, "cannot filter system calls");
+    if (errnum == EBUSY)
+        err_hint(err,
+                 "A sandbox around this one judges system calls, and the kernel allows only one that does.");
     if (errnum == ENOSYS || errnum == EINVAL)
         err_hint(
             err,
             "This kernel is built without CONFIG_SECCOMP_FILTER, or a sandbox around this one forbids it.");
     return -1;
+}
+
+int seccomp_load(enum seccomp_kind kind, bool has_other_ids, struct err *err)
+{
+    return load(kind, has_other_ids, 0, err);
+}
+
+int seccomp_load_judged(enum seccomp_kind kind, struct err *err)
+{
+    int listener =
+        load(kind, true, SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, err);
+    /* Caller and listener take turns, so they may share a processor: half the time of a call. Kernels before 6.6 do not know it. */
+    if (listener >= 0)
+        (void)ioctl(listener, NOTIF_SET_FLAGS, NOTIF_SYNC_WAKE_UP);
+    return listener;
 }

@@ -34,3 +34,9 @@ bool seccomp_is_there(void);
  * then the kernel alone judges them.
  */
 int seccomp_load(enum seccomp_kind kind, bool has_other_ids, struct err *err) must_check;
+
+/*
+ * The same for a program that has calls judged. Returns the listener's descriptor (kernel/judged_call.h). Once a call was taken there, only a
+ * signal that ends the caller interrupts it: a call that was carried out is not carried out again.
+ */
+int seccomp_load_judged(enum seccomp_kind kind, struct err *err) must_check;

@@ -10,6 +10,21 @@
  *     USER_CHECK(check, name, ...)    exists under --nested and for the machine's root, its arguments decide otherwise
  *     ROOT_CHECK(check, name, ...)    its arguments decide where the machine's root started bawn; exists otherwise
  *     ROOT_REFUSE(errnum, name, ...)  answers with this errno there; exists otherwise
+ *     OPEN_CHECK(check, own, old, name, ...)  its arguments decide where root started bawn, otherwise without namespaces, and again
+ *                                otherwise there on older kernels
+ *
+ * Three programs are for walls without namespaces (launch/bare.h). As by default, but for these:
+ *
+ *     BARE_REFUSE(errnum, name, ...)        answers with this errno there; exists otherwise
+ *     BARE_CHECK(check, own, name, ...)     the check of all programs, and that of these two
+ *     NESTED_BARE_CHECK(check, own, name, ...)  exists under --nested; the check of the others, and that of these
+ *     BARE_ONLY(own, name, ...)             the check of these two; exists otherwise
+ *     JUDGED(name, ...)                     there a process of bawn's judges each call; exists otherwise
+ *     JUDGED_MODE(check, name, ...)         the same; where the machine's root started bawn, the arguments decide
+ *     JUDGED_OWNER(check, name, ...)        the same; the arguments decide by default
+ *     JUDGED_NAME(name, ...)                judged only by the second and third, for plans with frozen paths
+ *     JUDGED_NAME_IF(check, name, ...)      the same; the arguments decide in the first
+ *     OLD_JUDGED(name, ...), OLD(check, name, ...)  judged, or the arguments decide, only in the third, for kernels whose Landlock knows less
  *
  * What is not named answers ENOSYS, as on an older kernel, so that programs take the way they had before the call was
  * invented. Only where a program would take ENOSYS for a reason to give up, or to do the same in a worse way, is a call
@@ -18,12 +33,13 @@
  *
  *     DEFINE_CHECK(check, step, ...)
  *
- * Steps are taken in order, and the first verdict counts: ALLOWED, ERRNO(errnum) or THEN(check), a check defined later.
+ * Steps are taken in order, and the first verdict counts: ALLOWED, ERRNO(errnum), JUDGE or THEN(check), a check defined later.
  *
  *     LOW(n), HIGH(n)            look at this half of argument n. The kernel takes an int's worth of most arguments, so
  *                                a comparison of all 64 bits is one that 1 << 32 walks past (CVE-2019-10063)
  *     MASK(bits)                 of what is looked at, keep these bits
  *     EQUAL(value, verdict)      if it is this value
+ *     MASK_ON(x86_64, aarch64), EQUAL_ON(x86_64, aarch64, verdict)   the same, where the architectures have other numbers
  *     ANY(bits, verdict)         if any of these bits is set
  *     ABOVE(value, verdict)      if it is larger
  *     OTHERWISE(verdict)         ends every check
@@ -34,17 +50,33 @@
 /* --- what every program does ------------------------------------------------------------------------------------- */
 
 /* Files. Mounts and Landlock say which; these only say that there are such things as files. */
-ALLOW(close, close_range, dup, dup2, dup3, fcntl, flock, lseek)
+ALLOW(close, close_range, dup, dup2, dup3, flock, lseek)
+OLD(no_owner, fcntl)
+DEFINE_CHECK(no_owner, /* who gets a descriptor's signals: without scopes that could be any program of the user's */
+    LOW(1),
+    EQUAL(F_SETOWN, ERRNO(EPERM)),
+    EQUAL(F_SETOWN_EX, ERRNO(EPERM)),
+    OTHERWISE(ALLOWED))
 ALLOW(read, write, readv, writev, pread64, pwrite64, preadv, pwritev, preadv2, pwritev2)
 ALLOW(stat, fstat, lstat, newfstatat, statx, statfs, fstatfs, access, faccessat, faccessat2, readlink, readlinkat)
-ALLOW(getdents, getdents64, getcwd, chdir, fchdir, mkdir, mkdirat, rmdir, rename, renameat, renameat2)
-ALLOW(link, linkat, unlink, unlinkat, symlink, symlinkat, umask)
-ALLOW(utime, utimes, utimensat, futimesat, truncate, ftruncate, fallocate)
+ALLOW(getdents, getdents64, getcwd, chdir, fchdir, mkdir, mkdirat)
+ALLOW(symlink, symlinkat, umask, ftruncate, fallocate)
+OLD_JUDGED(truncate) /* Landlock knows it since version 3 */
+JUDGED_NAME(rename, renameat, renameat2, rmdir)
+JUDGED(link, linkat, unlink) /* also of names in /dev/shm */
+JUDGED_NAME_IF(bare_unlink, unlinkat)
+DEFINE_CHECK(bare_unlink,
+    LOW(0),
+    EQUAL(0xffffff9cU, JUDGE), /* AT_FDCWD: libc's unlink(), where the kernel has no call of that name */
+    OTHERWISE(ALLOWED))
+JUDGED(utime, utimes, utimensat, futimesat) /* Landlock knows no right to change times, modes, owners and attributes */
 ALLOW(fsync, fdatasync, sync, syncfs, sync_file_range, fadvise64, readahead, cachestat)
 ALLOW(pipe, pipe2, sendfile, splice, tee, vmsplice, copy_file_range)
-ALLOW(setxattr, lsetxattr, fsetxattr, setxattrat, getxattr, lgetxattr, fgetxattr, getxattrat)
-ALLOW(listxattr, llistxattr, flistxattr, listxattrat, removexattr, lremovexattr, fremovexattr, removexattrat)
-ALLOW(file_getattr, file_setattr) /* what chattr does by ioctl, for an open file or a path */
+ALLOW(getxattr, lgetxattr, fgetxattr, getxattrat, listxattr, llistxattr, flistxattr, listxattrat)
+JUDGED(setxattr, lsetxattr, fsetxattr, removexattr, lremovexattr, fremovexattr)
+BARE_REFUSE(ENOSYS, setxattrat, removexattrat)
+ALLOW(file_getattr) /* what chattr does by ioctl, for an open file or a path */
+BARE_REFUSE(ENOSYS, file_setattr)
 ALLOW(inotify_init, inotify_init1, inotify_add_watch, inotify_rm_watch)
 ALLOW(statmount, listmount) /* tell no more than /proc/self/mountinfo does: the sandbox's own mounts, below its root */
 ALLOW(name_to_handle_at) /* the number of a file, which tools compare. Opening by it is refused below */
@@ -56,9 +88,10 @@ ALLOW(pkey_alloc, pkey_free, pkey_mprotect, mseal, map_shadow_stack, membarrier,
 /* Processes, threads and signals: those of the sandbox's own pid namespace. */
 ALLOW(fork, vfork, execve, execveat, exit, exit_group, wait4, waitid)
 ALLOW(getpid, getppid, gettid, getpgid, getpgrp, setpgid, getsid, setsid)
-ALLOW(kill, tkill, tgkill, pause, restart_syscall, sigaltstack, rt_sigaction, rt_sigpending, rt_sigprocmask)
-ALLOW(rt_sigqueueinfo, rt_sigreturn, rt_sigsuspend, rt_sigtimedwait, rt_tgsigqueueinfo, signalfd, signalfd4)
-ALLOW(pidfd_open, pidfd_send_signal, pidfd_getfd)
+OLD_JUDGED(kill, tkill, tgkill, rt_sigqueueinfo, rt_tgsigqueueinfo, pidfd_send_signal) /* scopes: since version 6 */
+ALLOW(pause, restart_syscall, sigaltstack, rt_sigaction, rt_sigpending, rt_sigprocmask)
+ALLOW(rt_sigreturn, rt_sigsuspend, rt_sigtimedwait, signalfd, signalfd4)
+ALLOW(pidfd_open, pidfd_getfd)
 ALLOW(set_tid_address, set_robust_list, get_robust_list, rseq, rseq_slice_yield, arch_prctl)
 ALLOW(futex, futex_waitv, futex_wait, futex_wake, futex_requeue)
 ALLOW(getcpu, sched_yield, sched_getaffinity, sched_getattr, sched_getparam, sched_getscheduler)
@@ -82,12 +115,66 @@ ALLOW(epoll_create, epoll_create1, epoll_ctl, epoll_wait, epoll_pwait, epoll_pwa
 ALLOW(io_setup, io_destroy, io_submit, io_cancel, io_getevents, io_pgetevents)
 
 /* Sockets, once made; `socket` below says which can be made. */
-ALLOW(bind, listen, accept, accept4, connect, shutdown, getsockname, getpeername, getsockopt, setsockopt)
-ALLOW(sendto, sendmsg, sendmmsg, recvfrom, recvmsg, recvmmsg)
+ALLOW(accept, accept4, shutdown, getsockopt, recvmmsg)
+/*
+ * Without a namespace bawn makes, binds and connects sockets. The calls of the second line are judged to fill in addresses (bare_sockets.h in
+ * launch), and those of the third where a filter sees an address. With MSG_FASTOPEN sending connects.
+ */
+JUDGED(connect, bind, listen)
+JUDGED(getsockname, getpeername, recvmsg)
+BARE_ONLY(has_address, recvfrom)
+BARE_ONLY(flags_in_3, sendto)
+BARE_ONLY(flags_in_2, sendmsg)
+BARE_ONLY(many_flags_in_3, sendmmsg)
+BARE_ONLY(socket_options, setsockopt)
+DEFINE_CHECK(flags_in_3,
+    LOW(3),
+    ANY(MSG_FASTOPEN, ERRNO(EOPNOTSUPP)),
+    OTHERWISE(THEN(has_address)))
+DEFINE_CHECK(flags_in_2,
+    LOW(2),
+    ANY(MSG_FASTOPEN, ERRNO(EOPNOTSUPP)),
+    OTHERWISE(ALLOWED))
+DEFINE_CHECK(many_flags_in_3,
+    LOW(3),
+    ANY(MSG_FASTOPEN, ERRNO(EOPNOTSUPP)),
+    OTHERWISE(ALLOWED))
+DEFINE_CHECK(has_address,
+    LOW(4),
+    ANY(0xffffffffU, JUDGE),
+    HIGH(4),
+    ANY(0xffffffffU, JUDGE),
+    OTHERWISE(ALLOWED))
+/* A socket for DNS is none of the internet, and has none of its options. Programs take a refusal for an unreachable resolver. */
+DEFINE_CHECK(socket_options,
+    LOW(1),
+    EQUAL(SOL_SOCKET, THEN(general_option)),
+    EQUAL(IPPROTO_IP, THEN(ip_option)),
+    EQUAL(IPPROTO_IPV6, THEN(ipv6_option)),
+    EQUAL(IPPROTO_TCP, THEN(tcp_option)),
+    OTHERWISE(ALLOWED))
+DEFINE_CHECK(general_option,
+    LOW(2),
+    EQUAL(SO_REUSEPORT, JUDGE),
+    OTHERWISE(ALLOWED))
+DEFINE_CHECK(ip_option,
+    LOW(2),
+    EQUAL(IP_RECVERR, ERRNO(0)),
+    EQUAL(IP_OPTIONS, ERRNO(EOPNOTSUPP)),
+    OTHERWISE(JUDGE))
+DEFINE_CHECK(ipv6_option,
+    LOW(2),
+    EQUAL(IPV6_RECVERR, ERRNO(0)),
+    EQUAL(IPV6_V6ONLY, ALLOWED),
+    OTHERWISE(JUDGE))
+DEFINE_CHECK(tcp_option,
+    LOW(2),
+    EQUAL(TCP_FASTOPEN_CONNECT, ERRNO(EOPNOTSUPP)),
+    OTHERWISE(ALLOWED))
 
 /* System V and POSIX objects: the ipc namespace is the sandbox's own. */
-ALLOW(shmget, shmat, shmdt, shmctl, semget, semop, semtimedop, semctl, msgget, msgsnd, msgrcv, msgctl)
-ALLOW(mq_open, mq_unlink, mq_timedsend, mq_timedreceive, mq_notify, mq_getsetattr)
+BARE_REFUSE(ENOSYS, shmget, shmat, shmdt, shmctl, semget, semop, semtimedop, semctl, msgget, msgsnd, msgrcv, msgctl)
+BARE_REFUSE(ENOSYS, mq_open, mq_unlink, mq_timedsend, mq_timedreceive, mq_notify, mq_getsetattr)
 
 /* The machine, to look at. */
 ALLOW(uname, sysinfo, getrandom)
@@ -98,9 +185,29 @@ ALLOW(uname, sysinfo, getrandom)
 ALLOW(ptrace, process_vm_readv, process_vm_writev, process_madvise, kcmp)
 
 /* A program that locks itself in further. A filter or a ruleset that is added can only take away. */
-ALLOW(prctl, seccomp, landlock_create_ruleset, landlock_add_rule, landlock_restrict_self)
+ALLOW(prctl, seccomp)
+/* A judged call is carried out by bawn, whom such a ruleset would not bind: a program must not believe that it did. */
+BARE_REFUSE(EOPNOTSUPP, landlock_create_ruleset, landlock_add_rule, landlock_restrict_self)
 
 /* --- what the arguments decide ------------------------------------------------------------------------------------- */
+
+/*
+ * Without namespaces no mount is read-only. A descriptor that may only read is enough for flags, attributes, versions, verity and
+ * encryption of a file that one owns.
+ */
+DEFINE_CHECK(bare_requests,
+    LOW(1),
+    EQUAL(FIOSETOWN, ERRNO(EPERM)), /* as F_SETOWN */
+    EQUAL(SIOCSPGRP, ERRNO(EPERM)),
+    EQUAL(TIOCGPTPEER, JUDGE), /* the other end of a pseudo terminal: opened by bawn, as Landlock's rules have it closed */
+    EQUAL(FS_IOC_GETFLAGS, ALLOWED),
+    EQUAL(FS_IOC_FSGETXATTR, ALLOWED),
+    EQUAL(FS_IOC_FIEMAP, ALLOWED),
+    MASK(REQUEST_TYPE),
+    EQUAL(FLAGS_REQUESTS, ERRNO(ENOTTY)),
+    EQUAL(XFS_REQUESTS, ERRNO(ENOTTY)),
+    EQUAL(VERSION_REQUESTS, ERRNO(ENOTTY)),
+    OTHERWISE(THEN(requests)))
 
 /*
  * Typing into the caller's terminal is the way out of every sandbox that shares one. What defragments a file gives it the
@@ -109,7 +216,7 @@ ALLOW(prctl, seccomp, landlock_create_ruleset, landlock_add_rule, landlock_restr
  * need none, so all are refused. docs/walls/seccomp.md lists the requests that were looked at. The key of an encrypted
  * directory is the user's own: without it every file there has another name and cannot be opened, by no change of its times.
  */
-CHECK(requests, ioctl)
+BARE_CHECK(requests, bare_requests, ioctl)
 DEFINE_CHECK(requests,
     LOW(1),
     EQUAL(TIOCSTI, ERRNO(EPERM)),
@@ -141,7 +248,11 @@ DEFINE_CHECK(shares_blocks,
  * the kernel would start a helper of root's on the host for every crash. Who sets that wants no core, and there is none: it is told that it
  * was set, unless it asks for the old one too, which nobody would write down.
  */
-CHECK(limits_of, prlimit64)
+BARE_CHECK(limits_of, bare_limits_of, prlimit64)
+DEFINE_CHECK(bare_limits_of,
+    LOW(0),
+    EQUAL(0, THEN(limits_of)),
+    OTHERWISE(JUDGE))
 DEFINE_CHECK(limits_of,
     LOW(0),
     EQUAL(1, THEN(only_asks)),
@@ -172,8 +283,8 @@ DEFINE_CHECK(only_asks,
  * The user namespace of an ordinary user has one id. For any other the kernel answers EINVAL there: it knows no such id.
  * Outside it answers EPERM. Programs expect that, and go on without the change. -1 leaves an id as it is.
  */
-USER_CHECK(owner_in_1, chown, lchown, fchown)
-USER_CHECK(owner_in_2, fchownat)
+JUDGED_OWNER(owner_in_1, chown, lchown, fchown)
+JUDGED_OWNER(owner_in_2, fchownat)
 USER_CHECK(user_in_0, setuid)
 USER_CHECK(users_in_0, setreuid)
 USER_CHECK(all_users, setresuid)
@@ -198,18 +309,18 @@ DEFINE_ID_CHECK(group_in_3, 3, SECCOMP_OWN_GID, ALLOWED)
  * Nobody changes the place of process 1 in the scheduler: without a processor it reaps nobody and passes no signal on. A
  * process group may be that of process 1, and a user's processes include it: only single processes can be named.
  */
-CHECK(schedules, sched_setaffinity, sched_setattr, sched_setparam, sched_setscheduler)
+BARE_CHECK(schedules, bare_process, sched_setaffinity, sched_setattr, sched_setparam, sched_setscheduler)
 DEFINE_CHECK(schedules,
     LOW(0),
     EQUAL(1, ERRNO(EPERM)),
     OTHERWISE(ALLOWED))
-CHECK(priority_of, setpriority)
+BARE_CHECK(priority_of, bare_priority_of, setpriority)
 DEFINE_CHECK(priority_of,
     LOW(0),
     EQUAL(PRIO_PGRP, ERRNO(EPERM)),
     EQUAL(PRIO_USER, ERRNO(EPERM)),
     OTHERWISE(THEN(second_is_not_1)))
-CHECK(io_priority_of, ioprio_set)
+BARE_CHECK(io_priority_of, bare_io_priority_of, ioprio_set)
 DEFINE_CHECK(io_priority_of,
     LOW(0),
     EQUAL(IOPRIO_GROUP, ERRNO(EPERM)),
@@ -219,16 +330,35 @@ DEFINE_CHECK(second_is_not_1,
     LOW(1),
     EQUAL(1, ERRNO(EPERM)),
     OTHERWISE(ALLOWED))
+/* Without a pid namespace the user's other programs can be named too. Zero is the caller itself. */
+DEFINE_CHECK(bare_process,
+    LOW(0),
+    EQUAL(0, ALLOWED),
+    OTHERWISE(JUDGE))
+DEFINE_CHECK(bare_priority_of,
+    LOW(0),
+    EQUAL(PRIO_PROCESS, THEN(bare_second)),
+    OTHERWISE(ERRNO(EPERM)))
+DEFINE_CHECK(bare_io_priority_of,
+    LOW(0),
+    EQUAL(IOPRIO_PROCESS, THEN(bare_second)),
+    OTHERWISE(ERRNO(EPERM)))
+DEFINE_CHECK(bare_second,
+    LOW(1),
+    EQUAL(0, ALLOWED),
+    OTHERWISE(JUDGE))
 
 /*
  * What the machine's root has in the workspace stays root's, also what is made inside: a set-uid program there would make
  * root of whoever runs it on the host, and a set-gid one a member of root's group. A filter cannot tell a directory from a file: there
  * the bit is inherited, and cannot be set. mknod is for FIFOs; for devices the kernel wants a capability that nobody has here.
  */
-ROOT_CHECK(mode_in_1, chmod, fchmod, creat, mknod)
-ROOT_CHECK(mode_in_2, fchmodat, fchmodat2, mknodat)
-ROOT_CHECK(made_by_1, open)
-ROOT_CHECK(made_by_2, openat)
+JUDGED_MODE(mode_in_1, chmod, fchmod)
+JUDGED_MODE(mode_in_2, fchmodat, fchmodat2)
+ROOT_CHECK(mode_in_1, creat, mknod)
+ROOT_CHECK(mode_in_2, mknodat)
+OPEN_CHECK(made_by_1, bare_open_1, old_open_1, open)
+OPEN_CHECK(made_by_2, bare_open_2, old_open_2, openat)
 DEFINE_CHECK(made_by_1,
     LOW(1),
     ANY(O_CREAT | JUST_O_TMPFILE, THEN(mode_in_2)), /* the mode counts only where a file is made */
@@ -250,6 +380,63 @@ DEFINE_CHECK(mode_in_3,
     ANY(S_ISUID | S_ISGID, ERRNO(EPERM)),
     OTHERWISE(ALLOWED))
 
+/*
+ * Without namespaces, opens that look like one of a pseudo terminal by its name (O_RDWR | O_NOCTTY), of shared memory (shm_open) or
+ * of a semaphore (sem_open, as mkstemp) are judged: bawn gives what Landlock's rules have closed, and lets all others go on.
+ */
+DEFINE_CHECK(old_open_1, /* O_RDONLY | O_TRUNC empties a file that may only be read, before version 3 of Landlock */
+    LOW(1),
+    MASK(O_ACCMODE | O_TRUNC),
+    EQUAL(O_TRUNC, ERRNO(EACCES)),
+    OTHERWISE(THEN(bare_open_1)))
+DEFINE_CHECK(old_open_2,
+    LOW(2),
+    MASK(O_ACCMODE | O_TRUNC),
+    EQUAL(O_TRUNC, ERRNO(EACCES)),
+    OTHERWISE(THEN(bare_open_2)))
+DEFINE_CHECK(bare_open_1,
+    LOW(1),
+    ANY(O_CREAT | JUST_O_TMPFILE, THEN(bare_made_1)),
+    MASK(O_ACCMODE | O_NOCTTY | JUST_O_PATH),
+    EQUAL(O_RDWR | O_NOCTTY, JUDGE),
+    LOW(1),
+    MASK_ON(O_CLOEXEC | X86_64_NOFOLLOW | X86_64_DIRECTORY | JUST_O_PATH,
+            O_CLOEXEC | AARCH64_NOFOLLOW | AARCH64_DIRECTORY | JUST_O_PATH),
+    EQUAL_ON(O_CLOEXEC | X86_64_NOFOLLOW, O_CLOEXEC | AARCH64_NOFOLLOW, JUDGE),
+    OTHERWISE(ALLOWED))
+DEFINE_CHECK(bare_open_2,
+    LOW(2),
+    ANY(O_CREAT | JUST_O_TMPFILE, THEN(bare_made_2)),
+    MASK(O_ACCMODE | O_NOCTTY | JUST_O_PATH),
+    EQUAL(O_RDWR | O_NOCTTY, JUDGE),
+    LOW(2),
+    MASK_ON(O_CLOEXEC | X86_64_NOFOLLOW | X86_64_DIRECTORY | JUST_O_PATH,
+            O_CLOEXEC | AARCH64_NOFOLLOW | AARCH64_DIRECTORY | JUST_O_PATH),
+    EQUAL_ON(O_CLOEXEC | X86_64_NOFOLLOW, O_CLOEXEC | AARCH64_NOFOLLOW, JUDGE),
+    OTHERWISE(ALLOWED))
+DEFINE_CHECK(bare_made_1,
+    LOW(2),
+    ANY(S_ISUID | S_ISGID, ERRNO(EPERM)),
+    MASK(07777),
+    EQUAL(READ_ONLY_MODE, ALLOWED),
+    LOW(1),
+    EQUAL(O_RDWR | O_CREAT | O_EXCL, JUDGE),
+    MASK_ON(O_CLOEXEC | X86_64_NOFOLLOW | X86_64_DIRECTORY | JUST_O_PATH,
+            O_CLOEXEC | AARCH64_NOFOLLOW | AARCH64_DIRECTORY | JUST_O_PATH),
+    EQUAL_ON(O_CLOEXEC | X86_64_NOFOLLOW, O_CLOEXEC | AARCH64_NOFOLLOW, JUDGE),
+    OTHERWISE(ALLOWED))
+DEFINE_CHECK(bare_made_2,
+    LOW(3),
+    ANY(S_ISUID | S_ISGID, ERRNO(EPERM)),
+    MASK(07777),
+    EQUAL(READ_ONLY_MODE, ALLOWED),
+    LOW(2),
+    EQUAL(O_RDWR | O_CREAT | O_EXCL, JUDGE),
+    MASK_ON(O_CLOEXEC | X86_64_NOFOLLOW | X86_64_DIRECTORY | JUST_O_PATH,
+            O_CLOEXEC | AARCH64_NOFOLLOW | AARCH64_DIRECTORY | JUST_O_PATH),
+    EQUAL_ON(O_CLOEXEC | X86_64_NOFOLLOW, O_CLOEXEC | AARCH64_NOFOLLOW, JUDGE),
+    OTHERWISE(ALLOWED))
+
 /* Its mode lies in memory, where a filter cannot look. Who uses it knows kernels before 5.6, and takes openat. */
 ROOT_REFUSE(ENOSYS, openat2)
 
@@ -257,7 +444,8 @@ ROOT_REFUSE(ENOSYS, openat2)
  * Families that few programs use are where the kernel is weakest, and it loads them for anybody who asks. Of netlink,
  * libc needs routes and addresses (getifaddrs); the other protocols configure firewalls, IPsec and audit.
  */
-CHECK(family, socket, socketpair)
+BARE_CHECK(family, bare_family, socket)
+BARE_CHECK(family, bare_pair, socketpair)
 DEFINE_CHECK(family,
     LOW(0),
     EQUAL(AF_UNIX, ALLOWED),
@@ -265,6 +453,50 @@ DEFINE_CHECK(family,
     EQUAL(AF_INET6, THEN(inet)),
     EQUAL(AF_NETLINK, THEN(netlink)),
     OTHERWISE(ERRNO(EAFNOSUPPORT)))
+/* A datagram socket of Unix sends to any path without connecting. */
+DEFINE_CHECK(bare_family,
+    LOW(0),
+    EQUAL(AF_UNIX, THEN(bare_unix)),
+    EQUAL(AF_NETLINK, THEN(netlink)),
+    EQUAL(AF_INET, THEN(bare_inet)),
+    EQUAL(AF_INET6, THEN(bare_inet)),
+    OTHERWISE(ERRNO(EAFNOSUPPORT)))
+DEFINE_CHECK(bare_unix,
+    LOW(1),
+    MASK(SOCKET_TYPE),
+    EQUAL(SOCK_STREAM, JUDGE),
+    EQUAL(SOCK_SEQPACKET, JUDGE),
+    OTHERWISE(ERRNO(EPROTONOSUPPORT)))
+DEFINE_CHECK(bare_pair,
+    LOW(0),
+    EQUAL(AF_UNIX, THEN(bare_unix_pair)),
+    OTHERWISE(ERRNO(EAFNOSUPPORT)))
+DEFINE_CHECK(bare_unix_pair,
+    LOW(1),
+    MASK(SOCKET_TYPE),
+    EQUAL(SOCK_STREAM, ALLOWED),
+    EQUAL(SOCK_SEQPACKET, ALLOWED),
+    OTHERWISE(ERRNO(EPROTONOSUPPORT)))
+DEFINE_CHECK(bare_inet,
+    LOW(1),
+    MASK(SOCKET_TYPE),
+    EQUAL(SOCK_STREAM, THEN(bare_stream)),
+    EQUAL(SOCK_DGRAM, THEN(bare_datagram)),
+    EQUAL(SOCK_RAW, ERRNO(EPERM)),
+    OTHERWISE(ERRNO(EPROTONOSUPPORT)))
+DEFINE_CHECK(bare_stream,
+    LOW(2),
+    EQUAL(IPPROTO_IP, JUDGE),
+    EQUAL(IPPROTO_TCP, JUDGE),
+    EQUAL(IPPROTO_MPTCP, JUDGE), /* which becomes TCP */
+    OTHERWISE(ERRNO(EPROTONOSUPPORT)))
+DEFINE_CHECK(bare_datagram,
+    LOW(2),
+    EQUAL(IPPROTO_IP, JUDGE),
+    EQUAL(IPPROTO_UDP, JUDGE),
+    EQUAL(IPPROTO_ICMP, ERRNO(EACCES)), /* as where the kernel lets nobody ping */
+    EQUAL(IPPROTO_ICMPV6, ERRNO(EACCES)),
+    OTHERWISE(ERRNO(EPROTONOSUPPORT)))
 DEFINE_CHECK(netlink,
     LOW(2),
     EQUAL(NETLINK_ROUTE, ALLOWED),
@@ -286,11 +518,19 @@ DEFINE_CHECK(inet,
     OTHERWISE(ERRNO(EPROTONOSUPPORT)))
 
 /* A thread or a process, but not in a namespace of its own. */
-NESTED_CHECK(no_namespace, clone)
+NESTED_BARE_CHECK(no_namespace, bare_clone, clone)
 DEFINE_CHECK(no_namespace,
     LOW(0),
     ANY(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET,
         ERRNO(EPERM)),
+    OTHERWISE(ALLOWED))
+/* A process that has its parent's descriptors in common with it: the judge is told, and lets it be made (kernel/callers.h). */
+DEFINE_CHECK(bare_clone,
+    LOW(0),
+    ANY(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET,
+        ERRNO(EPERM)),
+    MASK(CLONE_FILES | CLONE_THREAD),
+    EQUAL(CLONE_FILES, JUDGE),
     OTHERWISE(ALLOWED))
 
 /* Only what is known to be no namespace: new kernels give a meaning to flags that had none. */

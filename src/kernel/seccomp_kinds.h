@@ -7,7 +7,10 @@
     X(SECCOMP_DEFAULT, "default")                                                                            \
     X(SECCOMP_NESTED, "nested") /* the command may make namespaces and mounts of its own */                  \
     X(SECCOMP_ROOT,                                                                                          \
-      "root") /* started by the machine's root: no file becomes set-uid, which would be root's */
+      "root") /* started by the machine's root: no file becomes set-uid, which would be root's */            \
+    X(SECCOMP_BARE, "bare") /* without namespaces: calls that no other wall decides are judged */            \
+    X(SECCOMP_BARE_FROZEN, "bare_frozen") /* the same; calls that change names are judged, too */            \
+    X(SECCOMP_BARE_OLD, "bare_old") /* the same; what Landlock lacks before Linux 6.12 is judged or refused */
 
 /* In a program, in place of the ids of who loads it: seccomp_load() writes those. */
 #define SECCOMP_OWN_UID 0xfffffffeU

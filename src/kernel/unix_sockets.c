@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/hash.h"
 #include "base/vec.h"
 
 /* Unnamed sockets have an empty name; abstract ones begin with a NUL. */
@@ -229,17 +230,9 @@ const char *unix_sockets_find_relative(struct arena *arena, const char *trees)
     return arena_copy(arena, paths.bytes, paths.size);
 }
 
-static uint64_t fnv(uint64_t hash, const void *bytes, size_t size)
-{
-    const unsigned char *at = bytes;
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 struct digest {
     const char *trees;
-    uint64_t sum;
+    struct socket_digest found;
 };
 
 static bool is_beneath_any(const char *name, size_t size, const char *trees)
@@ -254,26 +247,36 @@ static bool is_beneath_any(const char *name, size_t size, const char *trees)
 }
 
 /* A server's side of a connection bears the server's name. A datagram socket serves in any state. */
-static void digest_socket(void *self, const struct seen_socket *socket)
+static bool serves(const struct unix_diag_msg *about)
 {
     enum { ESTABLISHED = 1 }; /* TCP_ESTABLISHED */
-    struct digest *digest = self;
-    const struct unix_diag_msg *about = socket->about;
-    size_t length = strnlen(socket->name, socket->size);
-    if ((is_relative(socket) || is_beneath_any(socket->name, length, digest->trees)) &&
-        (about->udiag_type == SOCK_DGRAM || about->udiag_state != ESTABLISHED))
-        digest->sum += fnv(fnv(UINT64_C(0xcbf29ce484222325), socket->name, length), &about->udiag_ino,
-                           sizeof(about->udiag_ino));
+    return about->udiag_type == SOCK_DGRAM || about->udiag_state != ESTABLISHED;
 }
 
-bool unix_sockets_digest(const char *trees, uint64_t *ret_digest)
+/* By a name in /proc, as bawn's own have it, no tree is known. */
+static void digest_socket(void *self, const struct seen_socket *socket)
+{
+    static const char unknown[] = "/proc/";
+    struct digest *digest = self;
+    size_t length = strnlen(socket->name, socket->size);
+    if (!length || !serves(socket->about) ||
+        (length >= strlen(unknown) && memcmp(socket->name, unknown, strlen(unknown)) == 0))
+        return;
+    uint64_t hash = fnv_add(fnv_add(fnv_start, socket->name, length), &socket->about->udiag_ino,
+                            sizeof(socket->about->udiag_ino));
+    digest->found.all += hash;
+    if (is_relative(socket) || is_beneath_any(socket->name, length, digest->trees))
+        digest->found.in_trees += hash;
+}
+
+bool unix_sockets_digest(const char *trees, struct socket_digest *ret_digest)
 {
     struct digest digest = {.trees = trees};
     not_zeroed _Alignas(
         struct nlmsghdr) char bytes[8 * 1024]; /* little of the stack stays in memory at rest */
     if (!ask_kernel(digest_socket, &digest, (struct answer_room){bytes, sizeof(bytes)}))
         return false;
-    *ret_digest = digest.sum;
+    *ret_digest = digest.found;
     return true;
 }
 

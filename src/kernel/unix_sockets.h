@@ -24,11 +24,16 @@ int unix_sockets_read(struct arena *arena, const char **ret_list, struct err *er
  */
 const char *unix_sockets_find_relative(struct arena *arena, const char *trees) returns_text;
 
+/* Numbers that change when a socket is opened or closed. Connections to one do not change them. */
+struct socket_digest {
+    uint64_t in_trees; /* of sockets whose name is relative or lies beneath a path of a list */
+    uint64_t all;
+};
+
 /*
- * A number that changes when a socket is opened or closed whose name is relative or lies beneath a path of a list; connections to one do not change it.
  * Uses the stack alone, so that a process can ask while its heap is laid aside. Returns false if the kernel does not answer.
  */
-bool unix_sockets_digest(const char *trees, uint64_t *ret_digest);
+bool unix_sockets_digest(const char *trees, struct socket_digest *ret_digest);
 
 /* Takes the next name of a list; NULL at its end. A name may be relative, to any directory. */
 const char *unix_sockets_next(const char **list);
@@ -48,8 +53,20 @@ struct holder {
 /* `first`: the ancestor of all processes of the sandbox; `port`: where the socket is bound. False: not known. */
 bool holder_find(pid_t first, bool is_stream, uint16_t port, struct holder *ret_holder);
 
+/* The process of a thread, if it is below the first one. */
+bool holder_find_thread(pid_t first, uint64_t thread, struct holder *ret_holder);
+
 /* The same for an open file, by its name in /proc as seen inside: "/home/me/.ssh/id_rsa". */
 bool holder_find_open(pid_t first, const char *target, struct holder *ret_holder);
+
+/* Fills in the program of a process whose number is known; "" if it is gone. */
+void holder_read_program(struct holder *holder);
+
+/*
+ * The programs that started it, the nearest first, up to the process `last` and without it: "bash < node". Their own names: any bytes.
+ */
+enum { PARENTS_LONGEST = 256 };
+void holder_read_parents(const struct holder *holder, pid_t last, char ret_names[PARENTS_LONGEST]);
 
 /* Its command line, cut to the room; any bytes. False: not known. */
 bool holder_read_command(const struct holder *holder, char *ret_line, size_t capacity);

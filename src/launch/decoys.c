@@ -71,6 +71,14 @@ static void make_way(struct root *root, const char *path, struct err *err)
         mkdirat(above, path_name(parent), 0700);
 }
 
+/* From the second run on, the private home has the directory that the decoy covers. */
+static bool covers_existing(struct root *root, int tree_fd, const char *path)
+{
+    struct err ignored;
+    auto_fd int place = place_open(root, path, O_DIRECTORY);
+    return place >= 0 && place_attach_over(root, tree_fd, place, path, &ignored) == 0;
+}
+
 /*
  * If a file of an earlier run is in the way, there is one decoy less, and the run goes on. An error of the machine ends
  * it.
@@ -80,9 +88,11 @@ int decoys_show(struct root *root, const struct operation *operation, struct err
     size_t index = decoy_find(operation->name);
     if (index == DECOY_COUNT)
         return 0;
-    if (strchr(decoys[index].place, '/'))
+    bool is_shown = covers_existing(root, root->decoy_trees[index], operation->path);
+    if (!is_shown && strchr(decoys[index].place, '/'))
         make_way(root, operation->path, err);
-    bool is_shown = place_attach(root, root->decoy_trees[index], operation->path, true, err) == 0;
+    if (!is_shown)
+        is_shown = place_attach(root, root->decoy_trees[index], operation->path, true, err) == 0;
     root->decoys.are_shown[index] = is_shown;
     return is_shown || !errno_is_of_machine(err->errnum) ? 0 : -1;
 }

@@ -347,10 +347,15 @@ int furnish_files(struct root *root, struct err *err)
         configure_git(root, err) < 0 || configure_ssh(root, err) < 0)
         return -1;
     const char *briefing = root->launch->briefing;
-    if (briefing && write_file(root, "/run/bawn/BRIEFING.md", briefing, err) < 0)
+    if (briefing && write_file(root, BRIEFING_INSIDE, briefing, err) < 0)
         return -1;
     const char *policy = root->launch->policy;
-    if (policy && write_file(root, "/run/bawn/policy.bawn", policy, err) < 0)
+    if (policy && write_file(root, POLICY_INSIDE, policy, err) < 0)
         return -1;
+    for (size_t i = 0; i < root->launch->file_count; i++) {
+        const struct launch_file *file = &root->launch->files[i];
+        if (make_file(root, file->path, file->text, err) < 0)
+            return -1;
+    }
     return explain_root(root, err);
 }

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 
 #include "base/fd.h"
 #include "kernel/ports.h"
@@ -50,4 +51,20 @@ int launch_take_handed(struct launched *launched, bool waits, struct err *err)
             return err_set(err, "bawn has no descriptor left for the sandbox's namespaces");
     }
     return 1;
+}
+
+bool launch_has_namespaces(struct launched *launched)
+{
+    struct pollfd ready[] = {{.fd = launched->control_fd, .events = POLLIN},
+                             {.fd = launched->report_fd, .events = POLLIN}};
+    while (poll(ready, array_len(ready), -1) < 0 && errno == EINTR) {
+    }
+    /*
+     * It hands its namespaces over as soon as it has them; a report before that says that it failed. One that was killed says neither:
+     * that is no reason for weaker walls, and the run ends as one whose process 1 is killed later.
+     */
+    struct err ignored;
+    int reported = 0;
+    bool has = launch_take_handed(launched, false, &ignored) >= 0 && launched->handed[HANDED_USER] >= 0;
+    return has || (ioctl(launched->report_fd, FIONREAD, &reported) == 0 && reported == 0);
 }

@@ -15,7 +15,7 @@
 
 struct head {
     size_t size; /* of the bytes behind the head */
-    size_t variables, words;
+    size_t variables, words, files;
     struct operations operations; /* without the operations themselves, which follow */
 };
 
@@ -41,9 +41,13 @@ static bool is_carried_out(const struct operation *operation)
     case OP_FLAG: /* a pattern that hides must leave out a path that is flagged by name */
         return !operation->missing && !operation->is_pattern;
     case OP_REFUSE:
+    case OP_REQUEST:
     case OP_ENV_PASS:
     case OP_ENV_SET:
+    case OP_SECRET:
+    case OP_FORGE:
     case OP_ARTIFACTS:
+    case OP_REQUIRE:
     case OP_ARGUMENT:
         return false;
     default:
@@ -56,6 +60,7 @@ int handover_send(const struct launch *launch, int socket_fd, struct err *err)
     const struct operations *operations = launch->operations;
     struct head head = {.variables = count_of(launch->environment),
                         .words = count_of(launch->command),
+                        .files = launch->file_count,
                         .operations = *operations};
     head.operations.count = 0;
     auto_buf struct buf out = {0};
@@ -79,9 +84,14 @@ int handover_send(const struct launch *launch, int socket_fd, struct err *err)
         put_text(&out, launch->command[i]);
     put_text(&out, launch->directory);
     put_text(&out, launch->home);
+    put_text(&out, launch->scratch);
     put_text(&out, launch->git_config);
     put_text(&out, launch->briefing);
     put_text(&out, launch->policy);
+    for (size_t i = 0; i < launch->file_count; i++) {
+        put_text(&out, launch->files[i].path);
+        put_text(&out, launch->files[i].text);
+    }
     head.size = out.size - sizeof(head);
     memcpy(out.bytes, &head, sizeof(head));
     for (size_t sent = 0; sent < out.size;) {
@@ -155,8 +165,16 @@ int handover_receive(int socket_fd, struct arena *arena, struct launch *launch, 
     launch->command = take_texts(&at, arena, head.words);
     launch->directory = take_text(&at);
     launch->home = take_text(&at);
+    launch->scratch = take_text(&at);
     launch->git_config = take_text(&at);
     launch->briefing = take_text(&at);
     launch->policy = take_text(&at);
+    struct launch_file *files = arena_alloc(arena, (head.files + 1) * sizeof(*files));
+    for (size_t i = 0; i < head.files; i++) {
+        files[i].path = take_text(&at);
+        files[i].text = take_text(&at);
+    }
+    launch->files = files;
+    launch->file_count = head.files;
     return 0;
 }

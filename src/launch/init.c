@@ -16,9 +16,12 @@
 #include "kernel/rest.h"
 #include "launch/inside.h"
 
+/* The supervisor waits for nothing else: what cannot be reported ends the sandbox, which it notices. */
 static void tell(int report_fd, struct report report)
 {
-    while (write(report_fd, &report, sizeof(report)) < 0 && errno == EINTR) {
+    while (write(report_fd, &report, sizeof(report)) < 0) {
+        if (errno != EINTR)
+            _exit(STATUS_REFUSED);
     }
 }
 
@@ -52,6 +55,17 @@ static int limit_descriptors(const struct init *init, struct err *err)
                                                                   : 0;
 }
 
+void report_not_executed(const struct launch *launch, int errnum, struct report *report)
+{
+    bool is_missing = errnum == ENOENT || errnum == ENOTDIR;
+    report->status = is_missing ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+    err_sys(&report->err, errnum, "cannot run %s", launch->command[0]);
+    if (is_missing)
+        err_hint(
+            &report->err,
+            "check that it is installed, and in a directory that the sandbox may read (`bawn why PATH`)");
+}
+
 /* Runs in the child, which shares the memory of process 1: changes there persist. */
 static int become_command(void *self)
 {
@@ -69,13 +83,7 @@ static int become_command(void *self)
         check_closed(init->control_fd, &report.err) == 0 && limit_descriptors(init, &report.err) == 0) {
         environ = (char **)launch->environment;
         execvp(launch->command[0], (char *const *)launch->command);
-        bool is_missing = errno == ENOENT || errno == ENOTDIR;
-        report.status = is_missing ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
-        err_sys(&report.err, errno, "cannot run %s", launch->command[0]);
-        if (is_missing)
-            err_hint(
-                &report.err,
-                "check that it is installed, and in a directory that the sandbox may read (`bawn why PATH`)");
+        report_not_executed(launch, errno, &report);
     }
     tell(init->report_fd, report);
     return report.status; /* which ends it: on a stack of its own, the sanitizers cannot follow _exit() */

@@ -59,6 +59,8 @@ struct root {
 /* What the child gets at the clone. */
 struct child {
     const struct launch *launch;
+    void (*run)(const struct child *child); /* never returns */
+    uint64_t namespaces;                    /* CLONE_NEW… flags */
     const struct id_map *map;
     int report_fd, control_fd, port_fd;
     struct shown *shown; /* real root's trees, already opened with mapped ids */
@@ -66,6 +68,9 @@ struct child {
     int cgroup_fd;             /* the child's control group, or -1 */
     struct rlimit descriptors; /* the caller's limit */
 };
+
+/* start.c: makes a user namespace for its id map alone, which mounts take. Returns its descriptor. */
+int map_namespace_open(const struct id_map *map, struct err *err) must_check;
 
 /* child.c: never returns. */
 _Noreturn void child_run(const struct child *child);
@@ -128,6 +133,9 @@ bool furnish_makes(const struct operation *operation);
 
 /* root.c: pins the parent directories of a frozen path, outermost first, so that none can be renamed. */
 int root_pin_parents(struct root *root, const char *path, struct err *err) must_check;
+
+/* repin.c: opens the empty file or directory that covers a hidden place while the command runs. Returns its fd. */
+int cover_open(const struct root *root, int place_fd, struct err *err) must_check;
 
 /* overlay.c: makes an overlay over a tree, in its place. Returns its fd. */
 int overlay_cover(struct root *root, const struct shown *shown, struct err *err) must_check;
@@ -210,6 +218,9 @@ int ports_hand_out(const struct operations *operations, int channel_fd, struct e
 
 /* lockdown.c */
 int lockdown(const struct launch *launch, int *ret_listener_fd, struct err *err) must_check;
+
+/* init.c: fills in why the command could not be executed. */
+void report_not_executed(const struct launch *launch, int errnum, struct report *report);
 
 /* init.c: never returns. */
 struct kept {

@@ -16,6 +16,8 @@
  *   lockdown.c  inside: raises the walls, then tries a forbidden act at each and insists on the kernel's refusal
  *   handed.c    outside: takes the descriptors that process 1 hands over before the command begins
  *   repin.c     outside, and for a moment inside beside the walls: pins again what the host replaced
+ *   give.c      outside, and for a moment inside beside the walls: shows a file or tree that a person gave while the command runs
+ *   bare.h      the second executor, for machines without namespaces: it has the theory, and lists its files
  *   init.c      inside: process 1, which starts the command, reaps, passes signals on and outlives everything else
  */
 #pragma once
@@ -29,6 +31,17 @@
 #include "kernel/cgroup.h"
 #include "plan/amendments.h"
 
+/* A file that is made for the sandbox, or covers the host's. */
+struct launch_file {
+    const char *path, *text;
+};
+/* In a directory of temporary files (launch.scratch): what the command has in /dev/shm, and what bawn tells it. */
+#define SCRATCH_SHARED     "shm"
+#define SCRATCH_OWN        "bawn"
+#define SCRATCH_GIT_CONFIG SCRATCH_OWN "/gitconfig"
+#define SCRATCH_POLICY     SCRATCH_OWN "/policy.bawn"
+#define SCRATCH_BRIEFING   SCRATCH_OWN "/BRIEFING.md"
+
 struct launch {
     /* Known before the policy is read. */
     const char *const *command; /* ended by NULL */
@@ -38,7 +51,8 @@ struct launch {
     bool foreground; /* the caller has the terminal to itself: the command shall have it */
     bool own_group;  /* the command gets a process group of its own */
     bool log_exec;   /* a listener hears of every program that is executed */
-    bool nested;     /* the command may make namespaces; whatever it writes of the host goes to overlays */
+    bool learns; /* a listener hears of every path that is named (kernel/path_notice.h); not with log_exec */
+    bool nested; /* the command may make namespaces; whatever it writes of the host goes to overlays */
     bool probably_no_names;     /* the plan will probably have no network but the sandbox's own */
     bool probably_host_network; /* or the host's */
     const struct cgroup_place *cgroup_place; /* as cgroup_find() has it */
@@ -50,12 +64,15 @@ struct launch {
     const struct amendments *amendments; /* to them; may be NULL. Inside the operations have them already */
     const size_t *numbers;               /* inside: the number of each in the plan */
     const char *home;                    /* the directory on the host that is the private home */
+    const char *scratch;                 /* without namespaces: a directory for temporary files; or NULL */
     const char *git_config;              /* added to the system's git configuration inside */
     const char *const *environment;      /* what the command gets, ended by NULL */
     const char *directory;               /* where it starts */
-    const char *briefing; /* what the command can read about where it is, at /run/bawn/BRIEFING.md; or NULL */
-    const char *policy;   /* the rules that the command can ask about, at /run/bawn/policy.bawn; or NULL */
-    uint64_t seconds;     /* how long the command may run; UINT64_MAX: as long as it likes */
+    const char *briefing; /* what the command can read about where it is, at BRIEFING_INSIDE; or NULL */
+    const char *policy;   /* the rules that the command can ask about, at POLICY_INSIDE; or NULL */
+    const struct launch_file *files; /* certificates, if secrets stay outside */
+    size_t file_count;
+    uint64_t seconds; /* how long the command may run; UINT64_MAX: as long as it likes */
 };
 
 /* What the child says to the supervisor, one message a change. */
@@ -91,7 +108,7 @@ struct order {
     X(HANDED_USER, 'u')      /* the user namespace */                                                        \
     X(HANDED_MOUNTS, 'm')    /* the mount namespace */                                                       \
     X(HANDED_DECOYS, 'd')    /* the folder that holds the decoys, O_PATH; none with full access */           \
-    X(HANDED_LISTENER, 'x')  /* of executions (kernel/exec_notice.h), with log_exec */                       \
+    X(HANDED_LISTENER, 'x')  /* of executions with log_exec, of paths with learns */                         \
     X(HANDED_QUESTIONS, 'q') /* the socket at QUESTIONS_INSIDE, listening; none with full access */
 
 enum handed {
@@ -106,6 +123,10 @@ enum handed {
 /* Where programs inside ask for more. */
 #define QUESTIONS_INSIDE "/run/bawn/ask"
 
+/* What programs inside can read of their sandbox: a text for agents, and the rules besides the profiles. */
+#define BRIEFING_INSIDE "/run/bawn/BRIEFING.md"
+#define POLICY_INSIDE   "/run/bawn/policy.bawn"
+
 struct launched {
     pid_t pid; /* of the sandbox's process 1 */
     int pid_fd;
@@ -114,6 +135,7 @@ struct launched {
     int port_fd; /* sockets of the sandbox's network come from it (kernel/ports.h); -1 where there are none */
     int inotify_fd; /* an instance that was made before the command, which may use up its user's; -1: there was none left */
     bool host_network;
+    bool is_bare;         /* `pid` is a warden, without namespaces */
     bool is_kept_apart;   /* from the supervisor's processor, until the command begins */
     cpu_set_t processors; /* that it may use from then on */
     struct cgroup cgroup;
@@ -137,14 +159,33 @@ struct launched {
  */
 void launch_begin(const struct launch *launch, struct launched *ret_launched);
 
+/* Sends an order to process 1 without waiting: a signal for the command, which gets the terminal's foreground with it or not.
+ * False: process 1 does not take it. */
+bool launch_pass_on(const struct launched *launched, int number, bool with_terminal);
+
+/* Ends everything inside. Process 1 takes the rest with it; a warden is asked to. */
+void launch_kill(const struct launched *launched);
+
 /* Ends a child that is not wanted after all. */
 void launch_abandon(struct launched *launched);
 
 /* Lets go of a child that has ended, or is about to. `waits` until its mounts are gone, which takes milliseconds. */
 void launch_release(struct launched *launched, bool waits);
 
+/*
+ * Leaves a descriptor to process 1, which has reported the end, until it is released. Whoever closes the last descriptor of a
+ * removed directory waits until the kernel has freed its blocks, and for process 1 nobody waits. The caller keeps its own.
+ */
+void launch_leave(const struct launched *launched, int fd);
+
 /* Hands the plan to the child that was started ahead; starts one where there is none. */
 int launch_start(const struct launch *launch, struct launched *launched, struct err *err) must_check;
+
+/*
+ * Waits until the child that was started ahead has made its namespaces. Returns false if it says that it could not: it has ended, and
+ * launch_abandon() is to be called.
+ */
+bool launch_has_namespaces(struct launched *launched);
 
 /* Lets the command begin. */
 int launch_go(const struct launched *launched, struct err *err) must_check;
@@ -197,6 +238,42 @@ int repin_end(struct repin *repin, bool waits, struct err *err) must_check;
  * walls are up.
  */
 int launch_hide_late(const struct launch *launch, struct launched *launched, size_t first, struct err *err)
+    must_check;
+
+/* A file or tree that a running sandbox gets. The first operation shows it, the others hide parts of it (plan/grant.h). */
+struct give {
+    const struct operations *operations;
+    int pinned_fd; /* O_PATH: what a person was shown. Another file at the path is not given */
+    /* Set by launch_give: */
+    pid_t parent;
+    bool maps_ids; /* real root's files are shown with other ids */
+    int places_fd;
+};
+
+/* A place in a tree that was given. It is hidden; or git on the host obeys it, and it can only be read. */
+struct given_place {
+    const char *path;
+    bool is_hidden;
+    dev_t device; /* of the object that can only be read */
+    ino_t inode;
+};
+
+typedef VEC(struct given_place) given_places;
+
+/* A process that gives it. */
+struct giving {
+    pid_t child;   /* 0: none */
+    int fd;        /* readable when it is done */
+    int places_fd; /* has the places then */
+};
+
+#define GIVING_NONE ((struct giving){.fd = -1, .places_fd = -1})
+
+int launch_give(const struct launch *launch, struct launched *launched, const struct give *give,
+                struct giving *ret_giving, struct err *err) must_check;
+
+/* Ends the process. Returns 0 if the file or tree is visible inside, and adds its places; else the error says why not. */
+int launch_given(struct giving *giving, struct arena *arena, given_places *places, struct err *err)
     must_check;
 
 enum { STATUS_REFUSED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 };

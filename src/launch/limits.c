@@ -67,10 +67,14 @@ static void hold_back(struct rlimit *descriptors)
 
 int limits_set(const struct operations *operations, struct rlimit *descriptors, struct err *err)
 {
+    enum { FEWEST_FILES = 64 };
     uint64_t files = limits_most(operations, "files"), pids = limits_most(operations, "pids");
-    /* A planned limit holds for the walls as well, and processes are counted in this user namespace alone (Linux 5.14). */
-    if ((files != UINT64_MAX && process_limit(RLIMIT_NOFILE, files, err) < 0) ||
-        (pids != UINT64_MAX && process_limit(RLIMIT_NPROC, pids, err) < 0))
+    if (files < FEWEST_FILES) {
+        err_set(err, "with %llu open files nothing can be run", (unsigned long long)files);
+        return err_hint(err, "`limit files` is too small for bawn itself: make it %d or more", FEWEST_FILES);
+    }
+    /* Processes are counted in this user namespace alone (Linux 5.14). */
+    if (pids != UINT64_MAX && operations->on == ON_NAMESPACES && process_limit(RLIMIT_NPROC, pids, err) < 0)
         return -1;
     hold_back(descriptors);
     descriptors->rlim_max = descriptors->rlim_max < files ? descriptors->rlim_max : files;

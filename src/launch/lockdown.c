@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "kernel/exec_notice.h"
 #include "kernel/landlock.h"
+#include "kernel/path_notice.h"
 #include "kernel/process.h"
 #include "kernel/seccomp.h"
 #include "launch/inside.h"
@@ -33,7 +34,8 @@ static int raise_file_rules(const struct launch *launch, struct err *err)
     int abi = landlock_abi();
     if (abi == 0)
         return err_set(err, "this kernel has no Landlock");
-    if (landlock_begin(abi, true, &landlock, err) < 0 || allow(&landlock, "/", LANDLOCK_SEE, err) < 0)
+    if (landlock_begin(abi, LANDLOCK_FILES, &landlock, err) < 0 ||
+        allow(&landlock, "/", LANDLOCK_SEE, err) < 0)
         return -1;
     vec_each (const struct operation, operation, launch->operations) {
         bool is_device = trees_has_device(operation) ||
@@ -41,7 +43,8 @@ static int raise_file_rules(const struct launch *launch, struct err *err)
                           (strcmp(operation->path, "/dev") == 0 || strcmp(operation->path, "/proc") == 0));
         bool is_written = operation->kind == OP_BIND_WRITE ||
                           (operation->kind == OP_SEED && operation->overlay) || operation->kind == OP_HOME ||
-                          operation->kind == OP_PRIVATE || operation->kind == OP_SOCKET;
+                          operation->kind == OP_PRIVATE || operation->kind == OP_SOCKET ||
+                          operation->kind == OP_ASKABLE;
         /* "/" has a rule for all that is visible; one more where most files are read shortens the kernel's walk. */
         bool is_seen = operation->kind == OP_BIND_READ && strcmp(operation->path, "/usr") == 0;
         enum landlock_grant grant = is_device ? LANDLOCK_DEVICE : is_written ? LANDLOCK_WRITE : LANDLOCK_SEE;
@@ -69,7 +72,7 @@ static int raise_scopes(struct err *err)
     int abi = landlock_abi();
     if (abi < LANDLOCK_ABI_WITH_SCOPES)
         return 0; /* the pid namespace holds signals; the network namespace, where there is one, abstract sockets */
-    return landlock_begin(abi, false, &landlock, err) < 0 ? -1 : landlock_enforce(&landlock, err);
+    return landlock_begin(abi, 0, &landlock, err) < 0 ? -1 : landlock_enforce(&landlock, err);
 }
 
 static int insist(bool refused, const char *wall, const char *act, struct err *err)
@@ -178,9 +181,9 @@ static int accept_wall(const struct operations *operations, enum wall wall, int 
     *ret_raised = result == 0;
     if (result == 0 || walls_have(operations->degraded, wall))
         return 0;
-    /* A repository may set the limit: it must not lead anyone to give up a wall. */
+    /* That is no reason to give up a wall. */
     if (err->errnum == EMFILE)
-        return err_hint(err, "`limit files` is too small for bawn itself: make it 64 or more");
+        return err_hint(err, "`ulimit -n` says how many files may be open");
     return err_hint(err, "`bawn doctor` shows the fix; --degrade=%s runs without this wall", wall_name(wall));
 }
 
@@ -202,8 +205,10 @@ int lockdown(const struct launch *launch, int *ret_listener_fd, struct err *err)
         process_drop_capabilities(err) < 0)
         return -1;
     /* Before the filter after which no other can be added. */
-    *ret_listener_fd = launch->log_exec ? exec_notice_begin(err) : -1;
-    if (launch->log_exec && *ret_listener_fd < 0)
+    bool has_guards = operations_find(operations, OP_GUARD);
+    bool listens = launch->log_exec || has_guards;
+    *ret_listener_fd = listens ? exec_notice_begin(has_guards ? NOTICE_HELD : NOTICE_AT_ONCE, err) : -1;
+    if (listens && *ret_listener_fd < 0)
         return -1;
     /* With full access, root decides about root's files; and where nothing is written, nothing becomes set-uid. */
     enum seccomp_kind kind = launch->nested ? SECCOMP_NESTED
@@ -213,5 +218,10 @@ int lockdown(const struct launch *launch, int *ret_listener_fd, struct err *err)
     if (accept_wall(operations, WALL_SECCOMP, seccomp_load(kind, launch->nested || operations->is_root, err),
                     &raised.seccomp, err) < 0)
         return -1;
-    return try_walls(launch, &raised, err);
+    if (try_walls(launch, &raised, err) < 0)
+        return -1;
+    /* After the walls were tried: from here on each path that is named waits for the supervisor. */
+    if (launch->learns)
+        *ret_listener_fd = path_notice_begin(err);
+    return launch->learns && *ret_listener_fd < 0 ? -1 : 0;
 }

@@ -3,7 +3,7 @@
  * Nothing of the host that could be written is left in the new root.
  */
 #include <errno.h>
-#include <sys/mount.h>
+#include <fcntl.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -15,13 +15,16 @@
 #define LOWER   ".lower"
 #define SESSION ".session"
 
-/* After a failure some of these may be missing. A mounted one cannot be removed. */
-static int let_go(struct err *err)
+/*
+ * Takes both layers out of the new root; after a failure some of them may be missing. They are moved over the host's /dev, which goes
+ * with the host's root. For each unmount the kernel waits until every processor was idle or in user mode: once is enough.
+ */
+static int let_go(const struct root *root, struct err *err)
 {
     static const char *const names[] = {LOWER, SESSION};
     for (size_t i = 0; i < array_len(names); i++) {
-        umount2(names[i], MNT_DETACH | UMOUNT_NOFOLLOW);
-        if (rmdir(names[i]) < 0 && errno != ENOENT)
+        if (mount_move_away(root->fd, names[i], root->host_dev) < 0 ||
+            (unlinkat(root->fd, names[i], AT_REMOVEDIR) < 0 && errno != ENOENT))
             return err_sys(err, errno, "cannot tidy up after an overlay");
     }
     return 0;
@@ -29,7 +32,7 @@ static int let_go(struct err *err)
 
 int overlay_forget(struct root *root, struct err *err)
 {
-    return fchdir(root->fd) < 0 ? err_sys(err, errno, "cannot enter the new root") : let_go(err);
+    return let_go(root, err);
 }
 
 int overlay_cover(struct root *root, const struct shown *shown, struct err *err)
@@ -54,7 +57,7 @@ int overlay_cover(struct root *root, const struct shown *shown, struct err *err)
                  "directly, and `bawn undo` takes changes back");
     /* Where it cannot make a folder of its own in `work`, the kernel mounts the overlay read-only and says nothing. */
     struct statfs status;
-    if (let_go(err) < 0 || fstatfs(overlay, &status) < 0) {
+    if (let_go(root, err) < 0 || fstatfs(overlay, &status) < 0) {
         close(overlay);
         return *err->message ? -1 : err_sys(err, errno, "cannot look at the overlay");
     }

@@ -152,10 +152,8 @@ int place_attach_over(struct root *root, int tree_fd, int place_fd, const char *
 int place_attach_copy(struct root *root, int tree_fd, const char *path, struct err *err)
 {
     enum { LARGEST = 1024 * 1024 };
-    char link[64];
-    snprintf(link, sizeof(link), "/proc/self/fd/%d", tree_fd);
     struct stat status;
-    auto_fd int from = open(link, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    auto_fd int from = open(fd_path(tree_fd).text, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     int parent = place_open_parent(root, path, err);
     if (parent < 0)
         return -1;

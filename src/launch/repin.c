@@ -44,7 +44,7 @@ static int open_empty_file(struct err *err)
 }
 
 /* A device on a mount without devices cannot be opened: as good as an empty file. */
-static int open_nothing(const struct root *root, int place_fd, struct err *err)
+int cover_open(const struct root *root, int place_fd, struct err *err)
 {
     static const char *const options[] = {"mode=0555", "size=4k", NULL};
     struct stat status;
@@ -69,7 +69,7 @@ static enum pin_state pin_once(struct root *root, const struct operation *operat
         return PIN_LOST;
     auto_fd int fresh = place_find(root, path); /* in a parent that was pinned just now */
     auto_fd int tree = fresh < 0                    ? -1
-                       : operation->kind == OP_HIDE ? open_nothing(root, fresh, &ignored)
+                       : operation->kind == OP_HIDE ? cover_open(root, fresh, &ignored)
                                                     : mount_open_restricted(fresh, "", true, false, &ignored);
     if (tree < 0 || mount_attach(tree, fresh, path, &ignored) < 0)
         return PIN_LOST;

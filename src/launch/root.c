@@ -183,6 +183,8 @@ static int carry_out(struct root *root, size_t index, struct err *err)
         if (furnish_is_own_view(operation->path))
             return furnish_own_view(root, operation->path, err);
         return furnish_makes(operation) ? 0 : attach_tree(root, index, err);
+    case OP_ASKABLE:
+        return place_directory(root, operation->path, err) < 0 ? -1 : 0;
     case OP_DECOY:
         return decoys_show(root, operation, err);
     case OP_BIND_WRITE:

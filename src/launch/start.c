@@ -15,8 +15,8 @@
  *                                                  (it has handed its namespaces over by then)
  *   2  launch_start(): joins plan and amendments,
  *      fills the control group, sends all of it    assembles the root, enters its network, raises the walls,
- *   3  reads frozen files, takes a snapshot        tries each wall; hands over the listener of executions (log_exec);
- *      launch_take_handed() (log_exec)             says that it has handed over all; waits for the first order
+ *   3  reads frozen files, takes a snapshot        tries each wall; hands over the listener of notices (log_exec, learns);
+ *      launch_take_handed() (log_exec, learns)     says that it has handed over all; waits for the first order
  *      launch_hide_late() (where a snapshot found
  *      a socket of the host)
  *   4  launch_go(): sends the first order          starts the command
@@ -33,7 +33,8 @@
  *   report_fd   pipe, child to supervisor: one struct report for each change
  *   control_fd  stream socket: the plan, then orders. What process 1 hands over (launch.h) comes back on it, all of it before the
  *               command begins
- *   port_fd     packet socket: sockets of the sandbox's network come out
+ *   port_fd     packet socket: sockets of the sandbox's network come out. After the end, descriptors go in that process 1 is to close
+ *               (launch_leave): it does not read them
  *
  * Invariants.
  *
@@ -65,11 +66,11 @@
 #include "kernel/beneath.h"
 #include "kernel/cgroup.h"
 #include "kernel/directories.h"
+#include "kernel/ports.h"
 #include "kernel/process.h"
-#include "launch/inside.h"
+#include "launch/bare.h"
 
-/* Makes a user namespace for its id map alone, which mounts take. Returns its descriptor. */
-static int make_map_namespace(const struct id_map *map, struct err *err)
+int map_namespace_open(const struct id_map *map, struct err *err)
 {
     int pid_fd = -1;
     pid_t parent = getpid(), child = process_fork(CLONE_NEWUSER, -1, &pid_fd);
@@ -162,8 +163,14 @@ void launch_release(struct launched *launched, bool waits)
         shutdown(launched->control_fd, SHUT_RDWR); /* a child of the supervisor may have it open as well */
         close(launched->control_fd);
     }
-    if (launched->pid > 0 && (waits || launched->cgroup.fd >= 0))
-        waitpid(launched->pid, NULL, 0); /* a control group can be removed once no process is in it */
+    /* A control group can be removed once no process is in it. */
+    if (launched->pid > 0 &&
+        (waits || launched->is_bare || launched->cgroup.fd >= 0 || !process_orphans_are_reaped()))
+        waitpid(launched->pid, NULL, 0);
+    if (launched->is_bare) {
+        bare_end_orphans();
+        bare_adopt_orphans(false);
+    }
     cgroup_remove(&launched->cgroup);
     if (launched->pid > 0) {
         close(launched->pid_fd);
@@ -173,10 +180,33 @@ void launch_release(struct launched *launched, bool waits)
     *launched = LAUNCHED_NONE;
 }
 
+void launch_leave(const struct launched *launched, int fd)
+{
+    /* Process 1 does not read this socket any more. If it cannot be sent, the caller pays for the last close. */
+    if (launched->pid > 0 && !launched->is_bare && passing_send(launched->port_fd, ".", 1, fd) < 0)
+        return;
+}
+
+bool launch_pass_on(const struct launched *launched, int number, bool with_terminal)
+{
+    struct order order = {number, with_terminal};
+    return send(launched->control_fd, &order, sizeof(order), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
+}
+
+void launch_kill(const struct launched *launched)
+{
+    if (!launched->is_bare) {
+        kill(launched->pid, SIGKILL);
+        return;
+    }
+    shutdown(launched->control_fd, SHUT_RDWR);
+    kill(launched->pid, SIGCONT); /* one that is stopped would not hear of it */
+}
+
 void launch_abandon(struct launched *launched)
 {
     if (launched->pid > 0)
-        kill(launched->pid, SIGKILL);
+        launch_kill(launched);
     launch_release(launched, true);
 }
 
@@ -222,16 +252,17 @@ static int start_child(struct child *child, struct launched *ret_launched, struc
     launched.control_fd = control[1];
     launched.port_fd = ports[0];
     launched.host_network = child->host_network;
+    launched.is_bare = !child->namespaces;
     /* Process 1 keeps it open too: closing the last one may take the kernel milliseconds, for which nobody waits there. */
     launched.inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     struct rlimit shares[LIMITS_SHARED];
     limits_leave_share(shares);
-    launched.pid = process_fork(CLONE_NEWUSER | CLONE_NEWPID, child->cgroup_fd, &launched.pid_fd);
+    launched.pid = process_fork(child->namespaces, child->cgroup_fd, &launched.pid_fd);
     if (launched.pid == 0) {
         close(reports[0]);
         close(control[1]);
         close(ports[0]);
-        child_run(child);
+        child->run(child);
     }
     int clone_errno = errno;
     limits_take_share(shares);
@@ -306,8 +337,12 @@ int launch_go(const struct launched *launched, struct err *err)
 void launch_begin(const struct launch *launch, struct launched *ret_launched)
 {
     struct id_map map = process_id_map();
-    struct child child = {
-        .launch = launch, .map = &map, .host_network = launch->probably_host_network, .cgroup_fd = -1};
+    struct child child = {.launch = launch,
+                          .run = child_run,
+                          .namespaces = CLONE_NEWUSER | CLONE_NEWPID,
+                          .map = &map,
+                          .host_network = launch->probably_host_network,
+                          .cgroup_fd = -1};
     struct err ignored; /* launch_start() tries again, and reports the failure */
     *ret_launched = LAUNCHED_NONE;
     if (!map.keeps_groups)
@@ -339,7 +374,7 @@ static int open_mapped_trees(const struct launch *launch, struct child *child, s
     const struct operations *operations = launch->operations;
     if (!walls_have(operations->absent, WALL_ROOT)) {
         struct rlimit before = raise_descriptor_limit();
-        auto_fd int userns_fd = make_map_namespace(map, err);
+        auto_fd int userns_fd = map_namespace_open(map, err);
         int result = userns_fd < 0 ? -1 : trees_open(launch, userns_fd, child->shown, err);
         setrlimit(RLIMIT_NOFILE, &before);
         if (result == 0)
@@ -384,11 +419,19 @@ static int start_with_plan(const struct launch *launch, struct launched *ret_lau
                            struct err *err)
 {
     struct id_map map = process_id_map();
-    struct child child = {.launch = launch, .map = &map, .host_network = host_network, .cgroup_fd = -1};
+    bool is_bare = launch->operations->on == ON_LANDLOCK;
+    struct child child = {.launch = launch,
+                          .run = is_bare ? bare_run : child_run,
+                          .namespaces = is_bare ? 0 : CLONE_NEWUSER | CLONE_NEWPID,
+                          .map = &map,
+                          .host_network = host_network,
+                          .cgroup_fd = -1};
+    if (is_bare)
+        bare_adopt_orphans(true);
     bool wants_cgroup = map.keeps_groups || limits_want_cgroup(launch->operations);
     start_function *start = wants_cgroup ? start_in_cgroup : start_child;
-    return map.keeps_groups ? start(&child, ret_launched, err)
-                            : start_as_root(launch, &child, &map, start, ret_launched, err);
+    return map.keeps_groups || is_bare ? start(&child, ret_launched, err)
+                                       : start_as_root(launch, &child, &map, start, ret_launched, err);
 }
 
 /* Sets the limits that the plan leaves to a control group. Fails where there is no control group to hold them. */

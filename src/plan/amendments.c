@@ -29,12 +29,18 @@ void amend_copy(struct amendments *amendments, size_t number, const char *folder
 
 void amend_hide(struct amendments *amendments, const char *path)
 {
-    vec_push(&amendments->hidden, path);
+    vec_push(&amendments->further, (struct operation){.kind = OP_HIDE, .path = path});
+}
+
+void amend_give(struct amendments *amendments, const char *path, bool is_written)
+{
+    vec_push(&amendments->further,
+             (struct operation){.kind = is_written ? OP_BIND_WRITE : OP_BIND_READ, .path = path});
 }
 
 size_t amended_count(const struct operations *planned, const struct amendments *amendments)
 {
-    return planned->count + (amendments ? amendments->hidden.count : 0);
+    return planned->count + (amendments ? amendments->further.count : 0);
 }
 
 static void apply(const struct amendment *change, struct operation *operation)
@@ -51,7 +57,7 @@ struct operation amended_operation(const struct operations *planned, const struc
                                    size_t number)
 {
     if (number >= planned->count)
-        return (struct operation){.kind = OP_HIDE, .path = amendments->hidden.at[number - planned->count]};
+        return amendments->further.at[number - planned->count];
     struct operation operation = planned->at[number];
     for (size_t i = 0; amendments && i < amendments->changes.count; i++) {
         if (amendments->changes.at[i].number == number)
@@ -64,7 +70,7 @@ struct operations amended_operations(struct arena *arena, const struct operation
                                      const struct amendments *amendments)
 {
     struct operations all = *planned;
-    if (!amendments || (!amendments->changes.count && !amendments->hidden.count))
+    if (!amendments || (!amendments->changes.count && !amendments->further.count))
         return all;
     all.count = all.capacity = amended_count(planned, amendments);
     all.at = arena_alloc(arena, all.count * sizeof(*all.at));
@@ -79,5 +85,5 @@ struct operations amended_operations(struct arena *arena, const struct operation
 void amendments_free(struct amendments *amendments)
 {
     vec_free(&amendments->changes);
-    vec_free(&amendments->hidden);
+    vec_free(&amendments->further);
 }

@@ -2,8 +2,8 @@
  * Amendments: what a run finds and prepares after its plan was made. The plan is const and stays as it was shown and recorded;
  * the launcher and the guard read it together with its amendments.
  *
- * An amendment names an operation by its number in the plan. Hidden paths that the run found count as further operations, with
- * numbers after those of the plan.
+ * An amendment names an operation by its number in the plan. Hidden paths that the run found, and what a person gave to the running command,
+ * count as further operations, with numbers after those of the plan.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ struct amendment {
 
 struct amendments {
     VEC(struct amendment) changes;
-    VEC(const char *) hidden;
+    VEC(struct operation) further;
 };
 
 /* FREEZE: a file at the path now exists and can be pinned, or exists no longer. */
@@ -33,6 +33,9 @@ void amend_copy(struct amendments *amendments, size_t number, const char *folder
 
 /* Also hides a path in a tree that is shown. */
 void amend_hide(struct amendments *amendments, const char *path);
+
+/* A tree that a person gave for writing, or a place in it that can only be read. */
+void amend_give(struct amendments *amendments, const char *path, bool is_written);
 
 /* The number of operations with the amendments, and one of them. `amendments` may be NULL. */
 size_t amended_count(const struct operations *planned, const struct amendments *amendments);

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "plan/steps.h"
+#include "policy/decide.h"
 
 static bool is_same_line(const struct rule *one, const struct rule *other)
 {
@@ -16,18 +17,41 @@ static bool is_verb(const char *word)
 }
 
 /* Is a long flag already in what was typed ("--flag", "--flag=value", or a flag that begins with it)? */
-static bool has_no_place(const struct policy *policy, const char *flag)
+static bool has_no_place(const struct policy *policy, const char *word)
 {
     const char *const *typed = policy->request.command + policy->agent_word + 1;
-    if (!text_starts_with(flag, "--"))
+    if (!text_starts_with(word, "--"))
         return false;
     if (is_verb(*typed))
         return true;
-    for (const char *const *word = typed; *word; word++) {
-        if (text_starts_with(*word, flag))
+    const char *flag = arena_copy(policy->arena, word, strcspn(word, "="));
+    for (; *typed; typed++) {
+        if (text_starts_with(*typed, flag))
             return true;
     }
     return false;
+}
+
+/*
+ * The path of bawn for a program inside. NULL: there is none, because bawn is not visible inside or nobody could be asked
+ * there. The path stands in the agents' own formats, so it must need no quoting in any of them.
+ */
+const char *plan_own_path(const struct policy *policy)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@";
+    const struct fs_place *place = NULL;
+    struct err ignored;
+    const char *path = policy->request.own_path ? policy->request.own_path(policy->arena) : NULL;
+    bool is_usable = path && !policy->request.full_access && strspn(path, plain) == strlen(path) &&
+                     fs_resolve(policy->request.fs, path, &place, &ignored) == 0 &&
+                     place->kind == FILE_REGULAR &&
+                     decide_path(policy, place->real, NULL).access != ACCESS_NONE;
+    return is_usable ? path : NULL;
+}
+
+const char *plan_tools_path(const struct policy *policy)
+{
+    return decide_switch(policy, VERB_MCP, true) ? plan_own_path(policy) : NULL;
 }
 
 /* Of "key=$BRIEFING": does a settings file that is copied have a value for the key? */
@@ -55,10 +79,20 @@ static bool is_left_out(const struct plan *plan, size_t first)
     if (has_no_place(plan->policy, rules->at[first].text))
         return true;
     for (size_t i = first; i < rules->count && is_same_line(&rules->at[i], &rules->at[first]); i++) {
-        if (strstr(rules->at[i].text, "=" BRIEFING_VARIABLE) && is_set_by_user(plan, rules->at[i].text))
+        const char *word = rules->at[i].text;
+        if ((strstr(word, "=" BRIEFING_VARIABLE) && is_set_by_user(plan, word)) ||
+            (strstr(word, BAWN_VARIABLE) && !plan_tools_path(plan->policy)))
             return true;
     }
     return false;
+}
+
+const char *plan_with_tools(const struct policy *policy, const char *word)
+{
+    const char *variable = strstr(word, BAWN_VARIABLE);
+    return variable ? arena_printf(policy->arena, "%.*s%s%s", (int)(variable - word), word,
+                                   plan_tools_path(policy), variable + strlen(BAWN_VARIABLE))
+                    : word;
 }
 
 void plan_add_arguments(struct plan *plan)
@@ -77,15 +111,17 @@ void plan_add_arguments(struct plan *plan)
             is_wanted = !is_left_out(plan, i);
         line = rule;
         if (is_wanted)
-            plan_add(plan, (struct operation){.kind = OP_ARGUMENT, .because = rule, .value = rule->text});
+            plan_add(plan, (struct operation){.kind = OP_ARGUMENT,
+                                              .because = rule,
+                                              .value = plan_with_tools(policy, rule->text)});
     }
 }
 
-bool plan_argument_briefs(const struct plan *plan, const struct operation *argument)
+bool plan_argument_informs(const struct plan *plan, const struct operation *argument)
 {
     vec_each (const struct operation, operation, &plan->operations) {
         if (operation->kind == OP_ARGUMENT && is_same_line(operation->because, argument->because) &&
-            strstr(operation->value, BRIEFING_VARIABLE))
+            (strstr(operation->value, BRIEFING_VARIABLE) || strstr(operation->because->text, BAWN_VARIABLE)))
             return true;
     }
     return false;

@@ -13,8 +13,9 @@ const char decoy_text[] =
     "# broken: do not look for a way around it. bawn records that this file was read, and "
     "tells the person.\n"
     "#\n"
-    "# If the task needs a login or a key, say which and why, and stop. The person can grant "
-    "it.\n"
+    "# If the task needs a login or a key, say which and why, and stop; or ask for this file: "
+    "`bawn ask read PATH\n"
+    "# --because 'WHY'`. The person can grant it.\n"
     "# /run/bawn/BRIEFING.md says what you may do here.\n";
 
 /*

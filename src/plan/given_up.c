@@ -9,13 +9,33 @@ static void give_up(struct plan *plan, enum wall wall, const char *by, bool if_n
 }
 
 /* Limits of profiles and repositories are for all machines, also for those that cannot enforce them. */
+static bool is_by_person(const struct operation *operation)
+{
+    const struct source *source = operation->because->source;
+    return !source->is_profile && source->layer != LAYER_REPOSITORY;
+}
+
 const struct operation *plan_unheld_memory(const struct plan *plan)
 {
     vec_each (const struct operation, operation, &plan->operations) {
-        if (operation->kind != OP_LIMIT || operation->held_by != HELD_BY_OOM_SCORE)
+        if (operation->kind == OP_LIMIT && operation->held_by == HELD_BY_OOM_SCORE)
+            return is_by_person(operation) ? operation : NULL;
+    }
+    return NULL;
+}
+
+const struct operation *plan_unheld_limit(const struct plan *plan, const char **ret_why)
+{
+    vec_each (const struct operation, operation, &plan->operations) {
+        if (operation->kind != OP_LIMIT || operation->held_by != HELD_BY_NOTHING ||
+            operation->amount == UINT64_MAX || !is_by_person(operation))
             continue;
-        const struct source *source = operation->because->source;
-        return source->is_profile || source->layer == LAYER_REPOSITORY ? NULL : operation;
+        enum limit limit = operation->because->limit.limit;
+        *ret_why = limit == LIMIT_DISK   ? "with --full-access the command may write everywhere"
+                   : limit == LIMIT_RATE ? "with `net open` nothing is between the command and the network"
+                                         : NULL;
+        if (*ret_why)
+            return operation;
     }
     return NULL;
 }

@@ -18,15 +18,25 @@ static void add_host(struct plan *plan)
     plan_add(plan, (struct operation){.kind = OP_PRIVATE, .path = "/proc"});
 }
 
+/* Without namespaces the host's own is there: some devices of /dev, and /proc. */
+static bool is_shown_in_part(const char *place)
+{
+    return strcmp(place, "/dev") == 0 || strcmp(place, "/proc") == 0;
+}
+
 static void add_fixed(struct plan *plan)
 {
     const struct policy_request *request = &plan->policy->request;
-    for (size_t i = 0; i < array_len(private_places); i++)
-        plan_add(plan, (struct operation){.kind = OP_PRIVATE, .path = private_places[i]});
+    for (size_t i = 0; i < array_len(private_places); i++) {
+        if (plan->request.on == ON_NAMESPACES || is_shown_in_part(private_places[i]))
+            plan_add(plan, (struct operation){.kind = OP_PRIVATE, .path = private_places[i]});
+    }
     const char *agent = plan->policy->agent ? path_name(plan->policy->agent) : "other";
-    plan_add(plan, (struct operation){.kind = OP_HOME,
-                                      .path = request->home,
-                                      .source = request->fresh_home ? NULL : plan_home(plan->policy, agent)});
+    const char *source = request->fresh_home ? NULL : plan_home(plan->policy, agent);
+    /* Such a home has links where one with namespaces has mounts. */
+    if (source && plan->request.on == ON_LANDLOCK)
+        source = arena_printf(plan->policy->arena, "%s-landlock", source);
+    plan_add(plan, (struct operation){.kind = OP_HOME, .path = request->home, .source = source});
 }
 
 static int compare_places(const void *a, const void *b)
@@ -300,23 +310,62 @@ static void add_patterns(struct plan *plan)
     }
 }
 
+/* Does the plan show, hide or make something at the path, above it or below it? */
+static bool is_concerned(const struct plan *plan, const char *path)
+{
+    vec_each (const struct operation, operation, &plan->operations) {
+        if (operation->path && !operation->is_pattern &&
+            (path_is_beneath(operation->path, path) || path_is_beneath(path, operation->path)))
+            return true;
+    }
+    return decide_path(plan->policy, path, NULL).decides != NULL;
+}
+
+/*
+ * Landlock cannot be told later what may be written. So that a person can give that, too, each directory at the top of the machine of which
+ * nothing is shown is there with a rule, empty.
+ */
+static void add_askable(struct plan *plan)
+{
+    enum { MOST_AT_TOP = 64 };
+    static const char *const of_system[] = {"boot", "etc", "sys", "usr"}; /* a command need not write there */
+    struct fsview *fs = plan->policy->request.fs;
+    fs_names names = {0};
+    fs_list(fs, "/", MOST_AT_TOP, &names);
+    for (size_t i = 0; i < names.count; i++) {
+        const char *path = path_join(plan->policy->arena, "/", names.at[i]);
+        if (fs_kind(fs, path) == FILE_DIRECTORY &&
+            !text_is_among(names.at[i], of_system, array_len(of_system)) && !is_concerned(plan, path))
+            plan_add(plan, (struct operation){.kind = OP_ASKABLE, .path = path, .is_directory = true});
+    }
+    vec_free(&names);
+}
+
 void plan_make(const struct policy *policy, const struct plan_request *request, struct plan *ret_plan)
 {
-    *ret_plan = (struct plan){.policy = policy,
-                              .request = *request,
-                              .operations = {.degraded = request->degraded, .is_root = request->is_root}};
+    *ret_plan = (struct plan){
+        .policy = policy,
+        .request = *request,
+        .operations = {.degraded = request->degraded, .is_root = request->is_root, .on = request->on}};
     if (policy->request.full_access) {
         add_host(ret_plan);
     } else {
         add_fixed(ret_plan);
         add_places(ret_plan);
-        plan_add_decoys(ret_plan);
+        if (request->on == ON_NAMESPACES)
+            plan_add_decoys(ret_plan);
         add_patterns(ret_plan);
+        if (request->asks && request->on == ON_NAMESPACES)
+            add_askable(ret_plan);
     }
     plan_add_network(ret_plan);
     plan_add_environment(ret_plan);
+    plan_add_secrets(ret_plan);
+    plan_add_forges(ret_plan);
     plan_add_limits(ret_plan);
     plan_add_artifacts(ret_plan);
+    plan_add_requirements(ret_plan);
+    plan_add_guards(ret_plan);
     plan_add_arguments(ret_plan);
     plan_add_given_up(ret_plan);
     plan_add_notes(ret_plan);

@@ -177,14 +177,14 @@ static void note_no_agent(struct plan *plan)
                       *toolchains ? "base" : "the base policy", toolchains));
 }
 
-/* Arguments that bawn adds and that change what the agent does. The briefing changes nothing. */
+/* Arguments that bawn adds and that change what the agent does. The briefing and the tools of bawn change nothing. */
 static void note_arguments(struct plan *plan)
 {
     struct arena *arena = plan->policy->arena;
     const char *words = "";
     const struct rule *because = NULL;
     vec_each (const struct operation, operation, &plan->operations) {
-        if (operation->kind != OP_ARGUMENT || plan_argument_briefs(plan, operation))
+        if (operation->kind != OP_ARGUMENT || plan_argument_informs(plan, operation))
             continue;
         words = arena_printf(arena, "%s %s", words, operation->value);
         because = operation->because;
@@ -271,6 +271,89 @@ static void note_certificates(struct plan *plan)
     }
 }
 
+/* Says why a login is inside though a rule would keep it outside, or that no rule shows its file. */
+static void note_login(struct plan *plan, const struct rule *rule)
+{
+    struct arena *arena = plan->policy->arena;
+    const char *file = secret_login_file(plan->policy, rule->secret), *name = rule->secret->name,
+               *why = decide_secret_yields(plan->policy, rule);
+    const struct rule *decides = decide_secret(plan->policy, name);
+    bool is_shown = false;
+    vec_each (const struct operation, operation, &plan->operations)
+        is_shown |= file && operation->kind == OP_SYNC && strcmp(operation->source, file) == 0;
+    if (why && !decides && is_shown)
+        note(plan, rule,
+             arena_printf(arena, "the login in %s is inside, where programs can read it: %s", name, why));
+    if (decides == rule && file && !is_shown)
+        note(plan, rule, arena_printf(arena, "%s is not inside (--sync %s shows it)", name, name));
+}
+
+/* Says why a value is inside though a rule would keep it outside. */
+static void note_inside(struct plan *plan, const struct rule *rule)
+{
+    struct arena *arena = plan->policy->arena;
+    const char *name = rule->secret->name, *why = decide_secret_yields(plan->policy, rule);
+    vec_each (const struct operation, operation, &plan->operations) {
+        if (why && operation->kind == OP_ENV_PASS && strcmp(operation->name, name) == 0)
+            note(plan, rule,
+                 arena_printf(arena, "%s is inside, where programs can read it: %s%s", name, why,
+                              rule->lifted
+                                  ? arena_printf(arena, " (--secret '%s to HOST' keeps it outside)", name)
+                                  : ""));
+    }
+}
+
+/* Does the plan have a placeholder for the secret? */
+static bool is_used(const struct plan *plan, const struct rule *rule)
+{
+    vec_each (const struct operation, operation, &plan->operations) {
+        if (operation->kind == OP_SECRET && operation->because == rule)
+            return true;
+    }
+    return false;
+}
+
+static bool is_reached(const struct policy *policy, const struct host_object *host)
+{
+    const struct rule *decides = decide_host(policy, host, host->port, NULL).decides;
+    return decides && decides->verb == VERB_CONNECT;
+}
+
+/* A secret that nothing can swap, that is for a host that cannot be reached, or that is inside all the same. */
+static void note_kept_outside(struct plan *plan)
+{
+    const struct policy *policy = plan->policy;
+    struct arena *arena = policy->arena;
+    bool is_swapped = operations_find(&plan->operations, OP_SECRET);
+    vec_each (const struct rule, rule, &policy->rules) {
+        if (rule->verb != VERB_SECRET)
+            continue;
+        const char *name = rule->secret->name, *value = text_variable(policy->request.environment, name);
+        const struct rule *decides = decide_secret(policy, name);
+        if (rule->secret->source == SECRET_LOGIN)
+            note_login(plan, rule);
+        else if (!decides)
+            note_inside(plan, rule);
+        if (decides != rule)
+            continue;
+        if (!is_swapped && value && *value)
+            note(plan, rule,
+                 arena_printf(
+                     arena,
+                     "%s stays outside, and nothing inside stands for it: only `net allow` can swap it "
+                     "(--secrets inside passes it)",
+                     name));
+        for (size_t i = 0; is_used(plan, rule) && i < rule->secret->host_count; i++) {
+            const char *host = host_text(arena, &rule->secret->hosts[i]);
+            if (!is_reached(policy, &rule->secret->hosts[i]))
+                note(plan, rule,
+                     arena_printf(arena,
+                                  "%s is for %s, which no rule lets the command reach (--connect %s does)",
+                                  name, host, host));
+        }
+    }
+}
+
 void plan_add_notes(struct plan *plan)
 {
     const struct policy *policy = plan->policy;
@@ -278,6 +361,7 @@ void plan_add_notes(struct plan *plan)
         note_no_agent(plan);
     note_arguments(plan);
     note_given_up(plan);
+    plan_note_landlock(plan);
     note_lost_grants(plan);
     note_untrusted(plan);
     note_git(plan);
@@ -286,4 +370,6 @@ void plan_add_notes(struct plan *plan)
     note_base_urls(plan);
     note_sockets(plan);
     note_secrets(plan);
+    note_kept_outside(plan);
+    plan_note_forges(plan);
 }

@@ -16,6 +16,7 @@ struct rule;
 
 #define OPERATIONS(X)                                                                                        \
     X(OP_PRIVATE, "private")     /* an empty place of the sandbox's own: /tmp, /run … */                   \
+    X(OP_ASKABLE, "askable")     /* an empty directory: what a person gives below it can be written */       \
     X(OP_HOME, "home")           /* the private home; without `source` it is removed at the end */           \
     X(OP_DECOY, "decoy")         /* a read-only folder in the place of secrets, with a tripwire; `name` */   \
     X(OP_HOST, "host")           /* the host's file system as it is: full access */                          \
@@ -33,12 +34,17 @@ struct rule;
     X(OP_NET, "net")             /* `value`: off, allow or open */                                           \
     X(OP_CONNECT, "connect")     /* `value`: host, `port` */                                                 \
     X(OP_REFUSE, "refuse")       /* `value`: host, `port` */                                                 \
+    X(OP_REQUEST, "request")     /* `value`: host, `port`; `name`: requests that are allowed or refused */   \
     X(OP_PUBLISH, "publish")     /* `port` inside, `host_port` outside */                                    \
     X(OP_HOST_PORT, "host-port") /* `port` */                                                                \
     X(OP_ENV_PASS, "env-pass")   /* `name`: the caller's value */                                            \
     X(OP_ENV_SET, "env-set")     /* `name`, `value` */                                                       \
+    X(OP_SECRET, "secret")       /* `name`: a placeholder inside; `value`: the hosts that get the secret */  \
+    X(OP_FORGE, "forge")         /* `name`: a repository on a server; `value`: what git may do there */      \
     X(OP_LIMIT, "limit")         /* `name`, `amount` (none: no limit) */                                     \
     X(OP_ARTIFACTS, "artifacts") /* `name`: a build directory: new programs there are not reported */        \
+    X(OP_REQUIRE, "require")     /* `name`: namespaces; the run is refused without them */                   \
+    X(OP_GUARD, "guard")         /* `value`: a command that is asked about or refused when it is executed */ \
     X(OP_ARGUMENT, "argument")   /* `value`: an argument that bawn adds before the agent's own */
 
 enum operation_kind { OPERATIONS(ID_OF) };
@@ -51,7 +57,8 @@ const char *operation_name(enum operation_kind value);
     X(HELD_BY_CGROUP, "cgroup")         /* a control group of the sandbox's own */                           \
     X(HELD_BY_RLIMIT, "rlimit")         /* the kernel's limit on processes: files for each, pids for all */  \
     X(HELD_BY_OOM_SCORE, "oom-score")   /* no limit: killed first when the machine's memory runs out */      \
-    X(HELD_BY_SUPERVISOR, "supervisor") /* bawn ends the command */
+    X(HELD_BY_SUPERVISOR, "supervisor") /* bawn ends the command */                                          \
+    X(HELD_BY_HELPER, "helper")         /* the network helper lets connections wait */
 
 enum limit_means { LIMIT_MEANS(ID_OF) };
 
@@ -71,6 +78,7 @@ struct operation {
     bool is_network;           /* CONNECT: to a network of addresses */
     bool is_of_profile;        /* from a rule of a profile */
     bool is_directory, is_pattern, is_workspace, make, missing;
+    bool is_login; /* SYNC: its tokens stay outside. SECRET: they are the secret; `source` is the file */
     bool spares_workspaces; /* a pattern that does not match in workspaces */
     bool
         is_public; /* READ, by real root: shown as to other users. Files that only root may read stay closed */
@@ -82,6 +90,7 @@ struct operations {
     wall_set absent;        /* walls that are not raised */
     wall_set degraded;      /* walls that may be missing if this machine cannot raise them */
     bool is_root;           /* bawn was started by the machine's own root */
+    enum foundation on;     /* what carries them out */
 };
 
 /* Does the operation show a tree of the host at its path? */

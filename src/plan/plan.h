@@ -18,10 +18,14 @@ enum { PLAN_SCHEMA_VERSION = 1 };
 /* In an ARGUMENT: the text that tells an agent about its sandbox. */
 #define BRIEFING_VARIABLE "$BRIEFING"
 
+/* And the path of bawn, for agents that start `bawn mcp`. The plan has the path itself. */
+#define BAWN_VARIABLE "$BAWN"
+
 /* A message for the user before the run starts. */
 struct note {
     const struct rule *about; /* may be NULL */
     const char *text;
+    bool is_loss; /* the walls are weaker than usual */
 };
 
 /* The request beside the policy, and what this machine supports. Zeroed: every wall, and no control group. */
@@ -29,7 +33,9 @@ struct plan_request {
     bool nested; /* the command may make namespaces: no Landlock file rules, and changes are kept aside */
     wall_set degraded;               /* may be missing if they cannot be raised */
     wall_set lacking;                /* of those, the walls that this machine cannot raise */
+    enum foundation on;              /* what carries the plan out */
     bool is_root;                    /* the machine's own */
+    bool asks;                       /* a person is there to give more while the command runs */
     bool cgroup_memory, cgroup_pids; /* a control group can enforce these limits */
 };
 
@@ -52,6 +58,12 @@ void plan_make(const struct policy *policy, const struct plan_request *request, 
 
 /* A memory limit that a person asked for and that nothing here enforces; or NULL. */
 const struct operation *plan_unheld_memory(const struct plan *plan);
+
+/* Another limit that a person asked for and that nothing here enforces, and why; or NULL. */
+const struct operation *plan_unheld_limit(const struct plan *plan, const char **ret_why);
+
+/* bare.c: an operation that walls on Landlock alone cannot carry out, and why; NULL: there is none. */
+const struct operation *plan_unheld_on_landlock(const struct plan *plan, const char **ret_why);
 
 /* The operation that shows this port of the host's inside, or NULL. */
 const struct operation *plan_host_port(const struct plan *plan, uint16_t port);

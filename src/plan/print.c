@@ -110,6 +110,8 @@ static void add_modes(struct json *json, const struct plan *plan)
     if (request->full_access || request->read_only)
         json_str(json, "mode", request->full_access ? "full-access" : "read-only");
     json_true(json, "nested", plan->request.nested);
+    if (plan->request.on != ON_NAMESPACES)
+        json_str(json, "walls", foundation_name(plan->request.on));
     if (!plan->given_up.count)
         return;
     json_open(json, "given_up", '[');
@@ -169,18 +171,28 @@ static const char *object_text(struct arena *arena, const struct operation *oper
     case OP_CONNECT:
     case OP_REFUSE:
         return host_with_port(arena, operation->value, operation->port);
+    case OP_REQUEST:
+        return arena_printf(arena, "%s %s", host_with_port(arena, operation->value, operation->port),
+                            operation->name);
     case OP_PUBLISH:
         return arena_printf(arena, "%u:%u", operation->host_port, operation->port);
     case OP_HOST_PORT:
         return arena_printf(arena, "%u", operation->port);
     case OP_NET:
+    case OP_GUARD:
     case OP_ARGUMENT:
         return operation->value;
     case OP_ENV_PASS:
     case OP_ARTIFACTS:
+    case OP_REQUIRE:
         return operation->name;
     case OP_ENV_SET:
         return arena_printf(arena, "%s=%s", operation->name, operation->value);
+    case OP_SECRET:
+        return arena_printf(arena, "%s%s to %s", operation->is_login ? "login " : "", operation->name,
+                            operation->value);
+    case OP_FORGE:
+        return arena_printf(arena, "%s %s", operation->name, operation->value);
     case OP_LIMIT:
         return arena_printf(arena, "%s=%s%s%s%s", operation->name,
                             limit_text(arena, operation->because->limit.limit, operation->amount),
@@ -204,8 +216,7 @@ void plan_add_text(const struct plan *plan, struct buf *out)
         buf_add_str(out, operation_name(operation->kind));
         buf_pad(out, start, NAME_COLUMNS);
         size_t columns = text_add_printable(out, object, strlen(object));
-        for (; columns < OBJECT_COLUMNS; columns++)
-            buf_add_char(out, ' ');
+        buf_pad(out, out->size - columns, OBJECT_COLUMNS);
         buf_add_str(out, "  ");
         const char *origin = operation->because ? rule_origin(arena, operation->because) : "always";
         text_add_printable(out, origin, strlen(origin));

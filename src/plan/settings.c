@@ -5,6 +5,7 @@
 #include "plan/steps.h"
 #include "policy/compose.h"
 #include "policy/decide.h"
+#include "policy/request.h"
 
 static void add_host(struct plan *plan, const struct rule *rule, uint16_t port)
 {
@@ -21,6 +22,41 @@ static void add_host(struct plan *plan, const struct rule *rule, uint16_t port)
         operation.is_network = rule->host.prefix < 128;
     }
     plan_add(plan, operation);
+}
+
+/* Can the host of a rule on requests be reached at all? If it is a wildcard, or lies within one: can a host that both cover? */
+static bool is_reached(const struct policy *policy, const struct rule *asked)
+{
+    vec_each (const struct rule, rule, &policy->rules) {
+        if (rule->verb != VERB_CONNECT || !policy_rule_counts(policy, rule) ||
+            rule->host.port != asked->host.port)
+            continue;
+        const struct host_object *narrow = host_covers(&rule->host, &asked->host)   ? &asked->host
+                                           : host_covers(&asked->host, &rule->host) ? &rule->host
+                                                                                    : NULL;
+        const struct rule *decides =
+            narrow ? decide_host(policy, narrow, rule->host.port, NULL).decides : NULL;
+        if (decides && decides->verb == VERB_CONNECT)
+            return true;
+    }
+    return false;
+}
+
+/* Requests to a host that cannot be reached need nobody to judge them. */
+static void add_request(struct plan *plan, const struct rule *rule)
+{
+    struct arena *arena = plan->policy->arena;
+    const char *methods = rule->request->methods;
+    if (!is_reached(plan->policy, rule))
+        return;
+    plan_add(plan, (struct operation){
+                       .kind = OP_REQUEST,
+                       .because = rule,
+                       .value = host_text(arena, &rule->host),
+                       .port = rule->host.port,
+                       .name = arena_printf(arena, "%s%s%s%s", rule->verb == VERB_REFUSE ? "not " : "",
+                                            methods ? methods : "", methods ? " " : "", rule->request->path),
+                   });
 }
 
 /* A refusal without a port refuses every port that a rule connects to. */
@@ -51,6 +87,10 @@ void plan_add_network(struct plan *plan)
         if (!policy_rule_counts(policy, rule))
             continue;
         bool is_host = verb_object(rule->verb) == OBJECT_HOST && mode == NET_ALLOW;
+        if (is_host && rule->request)
+            add_request(plan, rule);
+        if (is_host && rule->request && rule->verb == VERB_REFUSE)
+            continue;
         if (is_host && rule->host.port)
             add_host(plan, rule, rule->host.port);
         else if (is_host)
@@ -65,26 +105,97 @@ void plan_add_network(struct plan *plan)
     }
 }
 
+/*
+ * An agent's profile may set a variable twice: with the tools of bawn, and before that without them. The first counts where the agent does not get
+ * them. NULL: neither can be used.
+ */
+static const struct rule *with_or_without_tools(const struct policy *policy, const struct rule *rule)
+{
+    if (!strstr(rule->env.value, BAWN_VARIABLE) || rule->source->layer != LAYER_AGENT ||
+        plan_tools_path(policy))
+        return rule;
+    vec_each (const struct rule, other, &policy->rules) {
+        if (other->verb == VERB_ENV && other->source == rule->source && other->env.value &&
+            strcmp(other->env.name, rule->env.name) == 0 && !strstr(other->env.value, BAWN_VARIABLE))
+            return other;
+    }
+    return NULL;
+}
+
+static const char *value_of(const struct policy *policy, const struct rule *rule)
+{
+    bool has_tools = rule->source->layer == LAYER_AGENT && strstr(rule->env.value, BAWN_VARIABLE);
+    return expand_value(policy, has_tools ? plan_with_tools(policy, rule->env.value) : rule->env.value);
+}
+
 void plan_add_environment(struct plan *plan)
 {
     const struct policy *policy = plan->policy;
     for (const char *const *entry = policy->request.environment; entry && *entry; entry++) {
         const char *name = arena_copy(policy->arena, *entry, strcspn(*entry, "="));
         const struct rule *rule = decide_env(policy, name, NULL).decides;
+        if (decide_secret(policy, name) || plan_forge_sets(plan, name))
+            continue;
         if (rule && rule->verb == VERB_ENV && (!rule->env.value || rule->env.is_default))
             plan_add(plan, (struct operation){.kind = OP_ENV_PASS, .because = rule, .name = name});
     }
     vec_each (const struct rule, rule, &policy->rules) {
-        if (rule->verb != VERB_ENV || !rule->env.value ||
+        if (rule->verb != VERB_ENV || !rule->env.value || decide_secret(policy, rule->env.name) ||
+            plan_forge_sets(plan, rule->env.name) ||
             decide_env(policy, rule->env.name, NULL).decides != rule ||
             (rule->env.is_default && text_variable(policy->request.environment, rule->env.name)))
             continue;
-        plan_add(plan, (struct operation){
-                           .kind = OP_ENV_SET,
-                           .because = rule,
-                           .name = rule->env.name,
-                           .value = expand_value(policy, rule->env.value),
-                       });
+        const struct rule *used = with_or_without_tools(policy, rule);
+        if (used)
+            plan_add(plan, (struct operation){.kind = OP_ENV_SET,
+                                              .because = used,
+                                              .name = used->env.name,
+                                              .value = value_of(policy, used)});
+    }
+}
+
+/* "HOST:PORT HOST:PORT" */
+static const char *hosts_of(struct arena *arena, const struct secret_object *secret)
+{
+    const char *text = "";
+    for (size_t i = 0; i < secret->host_count; i++)
+        text =
+            arena_printf(arena, "%s%s%s", text, i ? " " : "",
+                         host_with_port(arena, host_text(arena, &secret->hosts[i]), secret->hosts[i].port));
+    return text;
+}
+
+/* The file inside gets placeholders for its tokens, even where nothing can swap them. */
+static void mark_login(struct plan *plan, const char *file)
+{
+    vec_each (struct operation, operation, &plan->operations) {
+        if (operation->kind == OP_SYNC && strcmp(operation->source, file) == 0)
+            operation->is_login = true;
+    }
+}
+
+/* Only bawn's own list of hosts has a place where a placeholder can be swapped. */
+void plan_add_secrets(struct plan *plan)
+{
+    const struct policy *policy = plan->policy;
+    const struct rule *net = decide_net(policy, NULL).decides;
+    bool is_swapped = !policy->request.full_access && (!net || net->net == NET_ALLOW);
+    vec_each (const struct rule, rule, &policy->rules) {
+        if (rule->verb != VERB_SECRET || decide_secret(policy, rule->secret->name) != rule)
+            continue;
+        const char *value = text_variable(policy->request.environment, rule->secret->name);
+        const char *file = secret_login_file(policy, rule->secret);
+        if (file)
+            mark_login(plan, file);
+        if (!is_swapped || (rule->secret->source == SECRET_ENVIRONMENT && (!value || !*value)) ||
+            (rule->secret->source == SECRET_LOGIN && !file))
+            continue; /* there is nothing to keep outside */
+        plan_add(plan, (struct operation){.kind = OP_SECRET,
+                                          .because = rule,
+                                          .name = rule->secret->name,
+                                          .source = file,
+                                          .is_login = file,
+                                          .value = hosts_of(policy->arena, rule->secret)});
     }
 }
 
@@ -94,6 +205,9 @@ static enum limit_means means_of(const struct plan *plan, enum limit limit)
     case LIMIT_MEMORY:
         return plan->request.cgroup_memory ? HELD_BY_CGROUP : HELD_BY_OOM_SCORE;
     case LIMIT_PIDS:
+        /* Without a user namespace, the kernel's limit counts all processes of the user. */
+        if (plan->request.on == ON_LANDLOCK)
+            return plan->request.cgroup_pids ? HELD_BY_CGROUP : HELD_BY_NOTHING;
         /* With full access, processes of the machine's root are not counted. */
         return plan->request.cgroup_pids                                    ? HELD_BY_CGROUP
                : plan->request.is_root && plan->policy->request.full_access ? HELD_BY_NOTHING
@@ -102,6 +216,12 @@ static enum limit_means means_of(const struct plan *plan, enum limit limit)
         return HELD_BY_RLIMIT;
     case LIMIT_TIME:
         return HELD_BY_SUPERVISOR;
+    case LIMIT_RATE: {
+        const struct operation *net = operations_find(&plan->operations, OP_NET);
+        return net && strcmp(net->value, "open") == 0 ? HELD_BY_NOTHING : HELD_BY_HELPER;
+    }
+    case LIMIT_DISK:
+        return plan->policy->request.full_access ? HELD_BY_NOTHING : HELD_BY_SUPERVISOR;
     default:
         return HELD_BY_NOTHING;
     }
@@ -119,6 +239,24 @@ void plan_add_limits(struct plan *plan)
                                         .amount = rule->limit.most,
                                         .held_by = rule->limit.most == UINT64_MAX ? HELD_BY_NOTHING
                                                                                   : means_of(plan, limit)});
+    }
+}
+
+void plan_add_requirements(struct plan *plan)
+{
+    const struct policy *policy = plan->policy;
+    vec_each (const struct rule, rule, &policy->rules) {
+        if (rule->verb == VERB_REQUIRE && policy_rule_counts(policy, rule))
+            plan_add(plan, (struct operation){.kind = OP_REQUIRE, .because = rule, .name = rule->text});
+    }
+}
+
+void plan_add_guards(struct plan *plan)
+{
+    const struct policy *policy = plan->policy;
+    vec_each (const struct rule, rule, &policy->rules) {
+        if (rule->verb == VERB_GUARD && policy_rule_counts(policy, rule))
+            plan_add(plan, (struct operation){.kind = OP_GUARD, .because = rule, .value = rule->written});
     }
 }
 

@@ -24,6 +24,21 @@ enum wall {
     WALL_DEGRADABLE_COUNT = WALL_FILES,
 };
 
+/*
+ * What carries a plan out. Bare walls are those of a machine that gives no namespaces, as most containers: Landlock, seccomp and a process
+ * that judges calls (launch/bare.h).
+ */
+#define FOUNDATIONS(X)                                                                                       \
+    X(ON_NAMESPACES, "namespaces")                                                                           \
+    X(ON_LANDLOCK, "landlock")
+
+enum foundation { FOUNDATIONS(ID_OF) FOUNDATION_COUNT };
+
+const char *foundation_name(enum foundation value);
+
+/* FOUNDATION_COUNT: there is none of this name. */
+enum foundation foundation_from_name(const char *name);
+
 /* A set of walls; zero is the empty set. */
 typedef unsigned wall_set;
 

@@ -99,7 +99,7 @@ const struct fs_place *policy_find_command(struct policy *policy, const char *co
         const char *start = path_clean(policy->arena, policy_start(policy), folder);
         if (fs_resolve(policy->request.fs, path_clean(policy->arena, start, command), &place, &ignored) ==
                 0 &&
-            place->kind != FILE_MISSING)
+            place->kind == FILE_REGULAR)
             return place;
         if (!*end)
             return NULL;

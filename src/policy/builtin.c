@@ -54,6 +54,9 @@ struct rule builtin_rule_of(const struct source *source, const struct builtin_ru
     case OBJECT_TEXT:
         rule.text = text_at(builtin->text);
         break;
+    case OBJECT_FORGE:
+    case OBJECT_SECRET: /* builtin_secret reads the line again */
+        break;
     }
     return rule;
 }

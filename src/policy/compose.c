@@ -151,8 +151,10 @@ static void freeze_found_git(struct policy *policy)
 void policy_compose(const struct policy_request *request, struct arena *arena, struct policy *ret_policy,
                     struct diags *diags)
 {
+    enum { USUAL_RULES = 1024 }; /* of base and some profiles: they need not be moved while they are read */
     struct policy *policy = ret_policy;
     *policy = (struct policy){.arena = arena, .request = *request};
+    vec_reserve(&policy->rules, USUAL_RULES);
     use_profile(policy, (struct spot){.source = &shipped}, "base", diags);
     read_file(policy, path_join(arena, ADMIN_DIRECTORY, "policy.bawn"), LAYER_ADMIN, false, diags);
     read_file(policy, path_join(arena, request->starts[START_CONFIG], "bawn/policy.bawn"), LAYER_USER, false,
@@ -176,6 +178,7 @@ void policy_compose(const struct policy_request *request, struct arena *arena, s
     index_rules(policy);
     show_certificates(policy);
     show_agent_socket(policy);
+    settle_secrets(policy);
     place_rules(policy, diags);
     if (diags->errors == 0)
         verify_places(policy, diags);
@@ -198,5 +201,6 @@ void policy_free(struct policy *policy)
     map_free(&policy->by_directory);
     map_free(&policy->by_host);
     vec_free(&policy->env_rules);
+    vec_free(&policy->secret_rules);
     vec_free(&policy->other_rules);
 }

@@ -48,6 +48,9 @@ void show_certificates(struct policy *policy);
 /* agent_socket.c: the same for the socket of the user's ssh agent; at most one rule. */
 void show_agent_socket(struct policy *policy);
 
+/* Finds out which `unless` ends a rule for a secret. */
+void settle_secrets(struct policy *policy);
+
 /* verify.c: reports grants through planted symlinks or into seals, freezes outside writable trees, and the like. */
 void verify_places(struct policy *policy, struct diags *diags);
 

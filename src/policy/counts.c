@@ -11,8 +11,10 @@ static bool may_tighten(enum verb verb)
     case VERB_FLAG:
     case VERB_REFUSE:
     case VERB_UNSET:
+    case VERB_GUARD:
     case VERB_LIMIT:
     case VERB_NET:
+    case VERB_REQUIRE:
     case VERB_USE:
     case VERB_ABOUT:
     case VERB_MATCH:

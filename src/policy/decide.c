@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/pattern.h"
+#include "policy/forge.h"
 
 DEFINE_TEXTS(loss_text, enum loss, LOSSES, NAME_OF)
 
@@ -24,6 +25,8 @@ bool candidate_beats(const struct candidate *a, const struct candidate *b)
         return a->is_literal;
     if (a->rule->source->layer != b->rule->source->layer)
         return a->rule->source->layer > b->rule->source->layer;
+    if (!a->rule->request != !b->rule->request) /* a rule on some requests says more than one on the host */
+        return a->rule->request != NULL;
     return a->rule > b->rule; /* rules of one layer are stored in the order in which they were read */
 }
 
@@ -54,7 +57,7 @@ uint64_t amount_given(const struct rule *rule)
         return 0;
     switch (rule->verb) {
     case VERB_CONNECT:
-        return 1;
+        return rule->request ? 1 : 2;
     case VERB_ENV:
         /* A value from the policy reveals nothing of the caller's. */
         return rule->env.value && !rule->env.is_default ? 0 : 1;
@@ -112,24 +115,37 @@ static void add_host_rules(const struct host_rule *chain, const struct host_obje
     }
 }
 
+void decide_collect_hosts(const struct policy *policy, const struct host_object *host, uint16_t port,
+                          candidate_list *candidates)
+{
+    if (host->kind == HOST_ADDRESS) {
+        add_host_rules(policy->by_address, host, port, candidates);
+        return;
+    }
+    if (host->kind == HOST_NAME)
+        add_host_rules(map_get(&policy->by_host, host->name, strlen(host->name)), host, port, candidates);
+    /* "*.example.com" for the name itself (as a wildcard), and for the name after each of its dots */
+    char wildcard[NAME_LONGEST + 3] = "*.";
+    for (const char *suffix = host->name; suffix; suffix = strchr(suffix, '.')) {
+        suffix += *suffix == '.';
+        size_t size = strlen(suffix);
+        memcpy(wildcard + 2, suffix, size);
+        add_host_rules(map_get(&policy->by_host, wildcard, size + 2), host, port, candidates);
+    }
+}
+
+/* A host that is open for some requests can be reached; one that is closed for some can be, too. */
 struct verdict decide_host(const struct policy *policy, const struct host_object *host, uint16_t port,
                            candidate_list *candidates)
 {
     auto_vec candidate_list all = {0};
-    if (host->kind == HOST_ADDRESS) {
-        add_host_rules(policy->by_address, host, port, &all);
-    } else {
-        if (host->kind == HOST_NAME)
-            add_host_rules(map_get(&policy->by_host, host->name, strlen(host->name)), host, port, &all);
-        /* "*.example.com" for the name itself (as a wildcard), and for the name after each of its dots */
-        char wildcard[NAME_LONGEST + 3] = "*.";
-        for (const char *suffix = host->name; suffix; suffix = strchr(suffix, '.')) {
-            suffix += *suffix == '.';
-            size_t size = strlen(suffix);
-            memcpy(wildcard + 2, suffix, size);
-            add_host_rules(map_get(&policy->by_host, wildcard, size + 2), host, port, &all);
-        }
+    decide_collect_hosts(policy, host, port, &all);
+    size_t kept = 0;
+    for (size_t i = 0; i < all.count; i++) {
+        if (all.at[i].rule->verb == VERB_CONNECT || !all.at[i].rule->request)
+            all.at[kept++] = all.at[i];
     }
+    all.count = kept;
     return choose(&all, 0, candidates);
 }
 
@@ -174,6 +190,16 @@ static struct verdict decide_single(const struct policy *policy, enum verb verb,
     return choose(&all, given_without_rule, candidates);
 }
 
+bool decide_switch(const struct policy *policy, enum verb verb, bool otherwise)
+{
+    const struct rule *decides = NULL;
+    vec_each (const struct rule, rule, &policy->rules) {
+        if (rule->verb == verb && (!decides || rule->source->layer >= decides->source->layer))
+            decides = rule;
+    }
+    return decides ? strcmp(decides->text, "on") == 0 : otherwise;
+}
+
 struct verdict decide_limit(const struct policy *policy, enum limit limit, candidate_list *candidates)
 {
     return decide_single(policy, VERB_LIMIT, limit, UINT64_MAX, candidates);
@@ -182,6 +208,14 @@ struct verdict decide_limit(const struct policy *policy, enum limit limit, candi
 struct verdict decide_net(const struct policy *policy, candidate_list *candidates)
 {
     return decide_single(policy, VERB_NET, LIMIT_COUNT, NET_ALLOW, candidates);
+}
+
+bool decide_forge_counts(const struct policy *policy, const struct rule *asked)
+{
+    bool is_locked = false;
+    vec_each (const struct rule, rule, &policy->rules)
+        is_locked |= rule->verb == VERB_FORGE && rule->locked && forge_is_same(rule->forge, asked->forge);
+    return policy_rule_counts(policy, asked) && (!is_locked || asked->source->layer == LAYER_ADMIN);
 }
 
 static const struct rule *rule_on_artifacts(const struct policy *policy, const char *name, size_t size)

@@ -7,6 +7,8 @@
 #include "base/names.h"
 #include "policy/policy.h"
 
+struct asked_request; /* policy/request.h */
+
 /* What may be done with a path, least first. An untrusted repository counts only if it gives less. */
 #define ACCESSES(X)                                                                                          \
     X(ACCESS_NONE, "hidden")                                                                                 \
@@ -36,7 +38,9 @@ const char *access_name(enum access value);
     X(LOSS_UNTRUSTED, "would grant access, and the repository is not trusted")                               \
     X(LOSS_PROFILE_TREE, "does not apply in a directory that a profile grants")                              \
     X(LOSS_FROZEN, "is overridden by the freeze around it")                                                  \
-    X(LOSS_NOT_WRITABLE, "applies only in a writable directory")
+    X(LOSS_NOT_WRITABLE, "applies only in a writable directory")                                             \
+    X(LOSS_REFUSED, "is overridden by a `refuse` for this request")                                          \
+    X(LOSS_NARROWED, "is narrowed by a later layer's `connect` with a path")
 
 enum loss { LOSSES(ID_OF) };
 
@@ -81,13 +85,44 @@ struct verdict {
 struct verdict decide_host(const struct policy *policy, const struct host_object *host, uint16_t port,
                            candidate_list *candidates);
 
+/* Every rule about the host at the port, those on requests too. */
+void decide_collect_hosts(const struct policy *policy, const struct host_object *host, uint16_t port,
+                          candidate_list *candidates);
+
+/* --- decide_request.c --- */
+
+/*
+ * May the request be made? Only where decide_judges_requests says that rules decide about each one. VERB_CONNECT or VERB_REFUSE decides;
+ * NULL: no rule allows it.
+ */
+struct verdict decide_request(const struct policy *policy, const struct host_object *host, uint16_t port,
+                              const struct asked_request *request, candidate_list *candidates);
+
+/* Has a rule on requests something to say about the host at the port? Then TLS ends at the vault, and each request is judged. */
+bool decide_judges_requests(const struct policy *policy, const struct host_object *host, uint16_t port);
+
 /* The administrator's lock that keeps the host shut at its port, or NULL. */
 const struct rule *decide_host_lock(const struct policy *policy, const struct host_object *host);
 
 /* Does a variable pass (VERB_ENV) or not (VERB_UNSET)? */
 struct verdict decide_env(const struct policy *policy, const char *name, candidate_list *candidates);
 
+/* Is a setting on? The rule of the latest layer says so; without one it is as `otherwise` says. */
+bool decide_switch(const struct policy *policy, enum verb verb, bool otherwise);
+
 struct verdict decide_limit(const struct policy *policy, enum limit limit, candidate_list *candidates);
+/* The rule that keeps the variable's value outside; NULL: none does, or `secrets inside` lets it in. */
+const struct rule *decide_secret(const struct policy *policy, const char *name);
+
+/* Does the rule about a forge apply? Where the administrator has locked one for the same repository, only the administrator's do. */
+bool decide_forge_counts(const struct policy *policy, const struct rule *rule);
+
+/* The login file of the rule, without symlinks; NULL: there is none, or the rule is for a variable. */
+const char *secret_login_file(const struct policy *policy, const struct secret_object *secret);
+
+/* Why a rule for a secret does not hold here, so that the value passes as `env` says; NULL: it holds, or `secrets inside` was asked for. */
+const char *decide_secret_yields(const struct policy *policy, const struct rule *rule);
+
 struct verdict decide_net(const struct policy *policy, candidate_list *candidates);
 
 /*

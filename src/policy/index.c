@@ -1,4 +1,4 @@
-/* Indexes rules on hosts, variables, limits and the network mode, so that thousands of rules stay fast. */
+/* Indexes rules on hosts, variables, secrets, limits and the network mode, so that thousands of rules stay fast. */
 #include <string.h>
 
 #include "policy/compose.h"
@@ -32,6 +32,8 @@ void index_rules(struct policy *policy)
         resolve_share(policy, rule);
         if (!policy_rule_counts(policy, rule))
             continue;
+        if (rule->verb == VERB_SECRET || rule->verb == VERB_SECRETS)
+            vec_push(&policy->secret_rules, rule);
         switch (verb_object(rule->verb)) {
         case OBJECT_HOST:
             index_host(policy, rule);

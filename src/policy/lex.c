@@ -193,3 +193,33 @@ char *word_plain(struct arena *arena, const char *text)
 {
     return pattern_literal(arena, text);
 }
+
+bool word_is_keyword(const struct word *word, const char *keyword)
+{
+    return strcmp(word->written, keyword) == 0;
+}
+
+const char *words_join(struct arena *arena, const struct word *words, size_t count, bool as_written)
+{
+    auto_buf struct buf text = {0};
+    for (size_t i = 0; i < count; i++) {
+        buf_add_str(&text, i ? " " : "");
+        buf_add_str(&text, as_written ? words[i].written : word_plain(arena, words[i].text));
+    }
+    return arena_copy(arena, text.bytes, text.size);
+}
+
+const char *word_quote(struct arena *arena, const char *text, bool wildcards)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_[]";
+    auto_buf struct buf word = {0};
+    for (const unsigned char *byte = (const unsigned char *)text; *byte; byte++) {
+        if (strchr(plain, *byte) || *byte >= 0x80 || (wildcards && strchr("*?", *byte)))
+            buf_add_char(&word, (char)*byte);
+        else if (*byte < ' ' || *byte == 0x7f)
+            buf_printf(&word, "\"\\x%02x\"", *byte);
+        else
+            buf_printf(&word, "\\%c", *byte);
+    }
+    return arena_str(arena, *text ? buf_text(&word) : "\"\"");
+}

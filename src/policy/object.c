@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "policy/sift.h"
 
-static int complain(struct diags *diags, const struct rule *rule, const struct word *word, const char *hint,
+int object_complain(struct diags *diags, const struct rule *rule, const struct word *word, const char *hint,
                     const char *message)
 {
     struct spot spot = {rule->source, rule->line, word->column, word->width, rule->verb, word->written};
@@ -99,13 +99,13 @@ static int parse_path(struct arena *arena, const struct word *word, struct rule 
 {
     const char *rest = word->text;
     if (*rest == '\0')
-        return complain(diags, rule, word, "write . for the workspace itself", "the path is empty");
+        return object_complain(diags, rule, word, "write . for the workspace itself", "the path is empty");
     struct path_object path = {.start = path_start(&rest)};
     if (path.start == START_COUNT && word->text[0] == '~')
-        return complain(diags, rule, word, "write ~/… or the absolute path",
-                        "only your own home can be named with ~");
+        return object_complain(diags, rule, word, "write ~/… or the absolute path",
+                               "only your own home can be named with ~");
     if (path.start == START_COUNT)
-        return complain(
+        return object_complain(
             diags, rule, word,
             "known: $HOME $XDG_CONFIG_HOME $XDG_DATA_HOME $XDG_STATE_HOME $XDG_CACHE_HOME $XDG_RUNTIME_DIR "
             "$GIT $GITLINK; quote the word for a plain $",
@@ -113,21 +113,22 @@ static int parse_path(struct arena *arena, const struct word *word, struct rule 
     const char *problem = NULL;
     path.pattern = clean_names(arena, rest, path.start == START_RELATIVE, &path, &problem);
     if (problem)
-        return complain(diags, rule, word, NULL, problem);
+        return object_complain(diags, rule, word, NULL, problem);
     if (path.start == START_GITLINK && *path.pattern)
-        return complain(diags, rule, word, "write $GITLINK alone, or $GIT/… for what lies in a git directory",
-                        "$GITLINK is a file");
+        return object_complain(diags, rule, word,
+                               "write $GITLINK alone, or $GIT/… for what lies in a git directory",
+                               "$GITLINK is a file");
     path.has_wildcard = pattern_has_wildcard(path.pattern);
     if (path.has_wildcard && !verb_takes_wildcards(rule->verb))
-        return complain(
+        return object_complain(
             diags, rule, word,
             "name the directory instead, because files that match later could not be covered; quote "
             "the word for a plain * or ?",
             "this verb takes no wildcard");
     if (rule->verb == VERB_SIFT && sifted_file(arena_printf(arena, "/%s", path.pattern)) == SIFTED_UNKNOWN)
-        return complain(diags, rule, word,
-                        "`sift` takes only the files that docs/HOME.md lists; `copy` takes any file",
-                        "bawn does not know which settings of this file are secret");
+        return object_complain(diags, rule, word,
+                               "`sift` takes only the files that docs/HOME.md lists; `copy` takes any file",
+                               "bawn does not know which settings of this file are secret");
     rule->path = path;
     return 0;
 }
@@ -138,11 +139,11 @@ static int parse_host(struct arena *arena, const struct word *word, struct rule 
     int (*parse)(struct arena *, const char *, struct host_object *, const char **, const char **) =
         rule->verb == VERB_CONNECT ? host_parse_target : host_parse;
     if (parse(arena, word_plain(arena, word->text), &rule->host, &problem, &hint) < 0)
-        return complain(diags, rule, word, hint, problem);
+        return object_complain(diags, rule, word, hint, problem);
     if (rule->verb != VERB_CONNECT && rule->host.may_be_unnamed)
-        return complain(diags, rule, word, "leave it off", "only `connect` takes " HOST_UNNAMED);
+        return object_complain(diags, rule, word, "leave it off", "only `connect` takes " HOST_UNNAMED);
     problem = rule->verb == VERB_CONNECT ? host_problem_with_grant(arena, &rule->host, &hint) : NULL;
-    return problem ? complain(diags, rule, word, hint, problem) : 0;
+    return problem ? object_complain(diags, rule, word, hint, problem) : 0;
 }
 
 /* Does every unquoted $ of a value begin a variable that can be expanded? */
@@ -170,7 +171,7 @@ static int parse_env(struct arena *arena, const struct word *word, struct rule *
     name_size -= rule->env.is_default;
     rule->env.name = arena_copy(arena, word->text, name_size);
     if (equals && rule->verb == VERB_UNSET)
-        return complain(diags, rule, word, "write the name alone", "`unset` takes no value");
+        return object_complain(diags, rule, word, "write the name alone", "`unset` takes no value");
     bool valid = name_size > 0 && !isdigit((unsigned char)word->text[0]);
     for (size_t i = 0; i < name_size; i++) {
         char byte = word->text[i];
@@ -178,13 +179,13 @@ static int parse_env(struct arena *arena, const struct word *word, struct rule *
         valid = valid && (isalnum((unsigned char)byte) || byte == '_' || wildcard);
     }
     if (!valid)
-        return complain(diags, rule, word,
-                        "write letters, digits and _, as in AWS_*; a wildcard only without a value",
-                        "this is not the name of a variable");
+        return object_complain(diags, rule, word,
+                               "write letters, digits and _, as in AWS_*; a wildcard only without a value",
+                               "this is not the name of a variable");
     rule->env.value = equals ? arena_str(arena, equals + 1) : NULL;
     if (equals && !value_is_expandable(equals + 1))
-        return complain(diags, rule, word, "put the value into single quotes for a plain $",
-                        "only $HOME, $XDG_… and $SLUG are expanded in a value");
+        return object_complain(diags, rule, word, "put the value into single quotes for a plain $",
+                               "only $HOME, $XDG_… and $SLUG are expanded in a value");
     return 0;
 }
 
@@ -235,15 +236,16 @@ static int parse_limit(struct arena *arena, const struct word *word, struct rule
     while (limit < LIMIT_COUNT && !name_is(plain, name_size, limit_name(limit)))
         limit++;
     if (limit == LIMIT_COUNT || plain[name_size] == '\0')
-        return complain(
+        return object_complain(
             diags, rule, word,
-            "known: memory=8G pids=4096 files=4096 time=8h snapshot=2G journals=256M; none lifts one",
+            "known: memory=8G pids=4096 files=4096 time=8h disk=10G rate=10 snapshot=2G journals=256M; none lifts one",
             "this is not a limit");
     /* With less, journals and snapshots of runs would be lost. */
     if ((limit == LIMIT_JOURNALS || limit == LIMIT_SNAPSHOT) && rule->source->layer == LAYER_REPOSITORY)
-        return complain(diags, rule, word, "put it into ~/.config/bawn/policy.bawn",
-                        limit == LIMIT_JOURNALS ? "a repository cannot set how much of your journals is kept"
-                                                : "a repository cannot set how much can be undone");
+        return object_complain(diags, rule, word, "put it into ~/.config/bawn/policy.bawn",
+                               limit == LIMIT_JOURNALS
+                                   ? "a repository cannot set how much of your journals is kept"
+                                   : "a repository cannot set how much can be undone");
     rule->limit.limit = limit;
     const char *amount = plain + name_size + 1;
     if (strcmp(amount, "none") == 0) {
@@ -255,13 +257,13 @@ static int parse_limit(struct arena *arena, const struct word *word, struct rule
     bool is_size = limit_is_size(limit);
     const char *units = is_size ? size_units : limit == LIMIT_TIME ? "smhd" : "";
     if (!parse_amount(amount, units, is_size ? size_factors : time_factors, &rule->limit.most))
-        return complain(diags, rule, word,
-                        limit == LIMIT_MEMORY
-                            ? "write a number and K, M, G or T, such as 8G, or a share such as 80%"
-                        : is_size             ? "write a number and K, M, G or T, such as 8G"
-                        : limit == LIMIT_TIME ? "write a number and s, m, h or d, such as 8h"
-                                              : "write a plain number above 0",
-                        "this amount cannot be read");
+        return object_complain(diags, rule, word,
+                               limit == LIMIT_MEMORY
+                                   ? "write a number and K, M, G or T, such as 8G, or a share such as 80%"
+                               : is_size             ? "write a number and K, M, G or T, such as 8G"
+                               : limit == LIMIT_TIME ? "write a number and s, m, h or d, such as 8h"
+                                                     : "write a plain number above 0",
+                               "this amount cannot be read");
     return 0;
 }
 
@@ -274,7 +276,7 @@ static int parse_net(struct arena *arena, const struct word *word, struct rule *
             return 0;
         }
     }
-    return complain(diags, rule, word, "write off, allow or open", "this is not a network mode");
+    return object_complain(diags, rule, word, "write off, allow or open", "this is not a network mode");
 }
 
 static int parse_port(struct arena *arena, const struct word *word, struct rule *rule, struct diags *diags)
@@ -286,9 +288,10 @@ static int parse_port(struct arena *arena, const struct word *word, struct rule 
         inside = colon + 1;
     }
     if (!port_parse(host, &rule->port.host) || !port_parse(inside, &rule->port.inside))
-        return complain(diags, rule, word,
-                        colon ? "write HOSTPORT:PORT, such as 8080:3000" : "write a port from 1 to 65535",
-                        "this is not a port");
+        return object_complain(diags, rule, word,
+                               colon ? "write HOSTPORT:PORT, such as 8080:3000"
+                                     : "write a port from 1 to 65535",
+                               "this is not a port");
     return 0;
 }
 
@@ -312,17 +315,31 @@ static int parse_name(struct arena *arena, const struct word *word, struct rule 
     bool is_of_file = rule->verb == VERB_DETECT || rule->verb == VERB_ARTIFACTS;
     rule->text = is_of_file ? word->text : word_plain(arena, word->text);
     if (rule->verb == VERB_USE && !profile_name_is_valid(rule->text))
-        return complain(diags, rule, word, "`bawn profiles` lists them", "this is not the name of a profile");
+        return object_complain(diags, rule, word, "`bawn profiles` lists them",
+                               "this is not the name of a profile");
     if (rule->verb == VERB_MATCH && !command_name_is_valid(rule->text))
-        return complain(diags, rule, word,
-                        "write the last part of the path alone, such as claude, or a package: @scope/name",
-                        "this is not the name of a command");
+        return object_complain(
+            diags, rule, word,
+            "write the last part of the path alone, such as claude, or a package: @scope/name",
+            "this is not the name of a command");
+    if (rule->verb == VERB_SECRETS && strcmp(rule->text, "inside") != 0 && strcmp(rule->text, "outside") != 0)
+        return object_complain(diags, rule, word, "write outside or inside",
+                               "this is not a place for secrets");
     if (rule->verb == VERB_ARTIFACTS && (*rule->text == '\0' || strchr(rule->text, '/')))
-        return complain(diags, rule, word, "write a name without a path, such as dist or build-*",
-                        "this is not the name of a directory");
+        return object_complain(diags, rule, word, "write a name without a path, such as dist or build-*",
+                               "this is not the name of a directory");
+    if (rule->verb == VERB_REQUIRE && strcmp(rule->text, "namespaces") != 0)
+        return object_complain(diags, rule, word, "write `require namespaces`", "this cannot be required");
+    static const char *const ask_ways[] = {"command", "tmux", "desktop", "terminal", "none"};
+    if (rule->verb == VERB_ASK_BY && !text_is_among(rule->text, ask_ways, array_len(ask_ways)))
+        return object_complain(diags, rule, word, "write command, tmux, desktop, terminal or none",
+                               "this is no way to tell you of a question");
+    bool is_switch = rule->verb == VERB_MCP || rule->verb == VERB_ASK;
+    if (is_switch && strcmp(rule->text, "on") != 0 && strcmp(rule->text, "off") != 0)
+        return object_complain(diags, rule, word, "write on or off", "this is neither on nor off");
     bool is_folder = text_starts_with(rule->text, "~/") && rule->text[2];
     if (rule->verb == VERB_DETECT && (*rule->text == '\0' || (strchr(rule->text, '/') && !is_folder)))
-        return complain(
+        return object_complain(
             diags, rule, word,
             "write a name in the workspace's top directory, such as Cargo.toml, or a directory of "
             "PATH, such as ~/.cargo/bin",
@@ -352,6 +369,9 @@ int object_parse(struct arena *arena, const struct word *word, struct rule *rule
     case OBJECT_TEXT:
         rule->text = word_plain(arena, word->text);
         return 0;
+    case OBJECT_FORGE:
+    case OBJECT_SECRET: /* secret_parse takes the whole line */
+        break;
     }
     return -1;
 }

@@ -2,7 +2,9 @@
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/text.h"
+#include "policy/request.h"
 
 struct parser {
     struct arena *arena;
@@ -34,15 +36,20 @@ static int check_place(const struct parser *parser, uint32_t line, const struct 
             parser->diags, spot_of_word(parser, line, word),
             "the user names workspaces, with --workspace or in ~/.config/bawn/policy.bawn; here, use `write`",
             "a profile or a repository cannot name a workspace");
+    if (verb_is_setting(rule->verb) &&
+        (parser->source->is_profile || parser->source->layer == LAYER_REPOSITORY))
+        return diag_error(parser->diags, spot_of_word(parser, line, word),
+                          "put it into ~/.config/bawn/policy.bawn", "`%s` is for your own policy",
+                          verb_word(rule->verb));
     if (!rule->locked)
         return 0;
     if (parser->source->layer != LAYER_ADMIN)
         return diag_error(parser->diags, spot_of_word(parser, line, word), "leave `lock` out",
                           "only the administrator's /etc/bawn/policy.bawn may lock a rule");
     enum object_kind object = verb_object(rule->verb);
-    if (object == OBJECT_NAME || object == OBJECT_TEXT || object == OBJECT_PORT)
+    if (object == OBJECT_NAME || object == OBJECT_TEXT || object == OBJECT_PORT || object == OBJECT_SECRET)
         return diag_error(parser->diags, spot_of_word(parser, line, word),
-                          "lock works with rules on paths, hosts, variables, limits and `net`",
+                          "lock works with rules on paths, hosts, forges, variables, limits and `net`",
                           "`%s` cannot be locked", verb_word(rule->verb));
     return 0;
 }
@@ -53,10 +60,12 @@ static int take_unless(const struct parser *parser, uint32_t line, word_list *wo
     for (size_t i = 0; i < words->count; i++) {
         if (strcmp(words->at[i].written, "unless") != 0) /* a quoted one is an object */
             continue;
+        if (rule->verb == VERB_SECRET)
+            return 0; /* it is part of the object */
         struct spot spot = spot_of_word(parser, line, &words->at[i]);
         if (rule->verb != VERB_HIDE && rule->verb != VERB_SEAL)
             return diag_error(parser->diags, spot, "quote the word if it is an object named unless",
-                              "only `hide` and `seal` may end in `unless`");
+                              "only `hide`, `seal` and `secret` may end in `unless`");
         if (i + 2 != words->count || !profile_name_is_valid(words->at[i + 1].text))
             return diag_error(parser->diags, spot,
                               "end the line with `unless workspace` or `unless agent/NAME`",
@@ -99,6 +108,81 @@ static void add_rule(struct parser *parser, const struct word *word, struct rule
         vec_push(parser->rules, rule);
 }
 
+static bool takes_line(enum verb verb)
+{
+    return verb_object(verb) == OBJECT_SECRET || verb_object(verb) == OBJECT_FORGE;
+}
+
+/* A rule that all words of its line make together. */
+static void add_line(struct parser *parser, const struct word *words, size_t count, struct rule rule)
+{
+    int result = rule.verb == VERB_SECRET  ? secret_parse(parser->arena, words, count, &rule, parser->diags)
+                 : rule.verb == VERB_FORGE ? forge_parse(parser->arena, words, count, &rule, parser->diags)
+                                           : request_parse(parser->arena, words, count, &rule, parser->diags);
+    if (result == 0)
+        vec_push(parser->rules, rule);
+}
+
+static bool is_method(const char *text)
+{
+    static const char *const methods[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"};
+    return text_is_among(text, methods, array_len(methods));
+}
+
+/* Hosts, each of which may have a path, and then methods after it. */
+static void add_hosts(struct parser *parser, const struct word *words, size_t count, struct rule rule)
+{
+    for (size_t i = 0, used; i < count; i += used) {
+        struct rule made = rule;
+        used = 1;
+        if (request_is_word(words[i].text)) {
+            used += i + 1 < count && request_is_methods(&words[i + 1]);
+            if (request_parse(parser->arena, &words[i], used, &made, parser->diags) == 0)
+                vec_push(parser->rules, made);
+        } else if (is_method(words[i].text)) {
+            diag_error(parser->diags, spot_of_word(parser, rule.line, &words[i]),
+                       "write HOST/"
+                       "** GET for all paths of a host",
+                       "methods need a path before them: '%s'", words[i].written);
+        } else {
+            add_rule(parser, &words[i], rule);
+        }
+    }
+}
+
+static int complain_of_guard(const struct parser *parser, uint32_t line, const struct word *word,
+                             const char *what)
+{
+    return diag_error(parser->diags, spot_of_word(parser, line, word),
+                      "write `guard ask git push *` or `guard refuse npm publish *`", "%s", what);
+}
+
+/* "ask PROGRAM ARGUMENT…": one rule a line, its words with tabs between them. */
+static int add_guard(struct parser *parser, uint32_t line, const struct word *words, size_t count,
+                     struct rule rule)
+{
+    auto_buf struct buf text = {0}, written = {0};
+    if (strcmp(words[0].written, "ask") != 0 && strcmp(words[0].written, "refuse") != 0)
+        return complain_of_guard(parser, line, &words[0], "`guard` needs `ask` or `refuse` after it");
+    if (count < 2 || count > GUARD_MOST_WORDS)
+        return complain_of_guard(parser, line, &words[0], "`guard` needs a command, of 15 words at most");
+    if (!*words[1].text || strchr(words[1].text, '/'))
+        return complain_of_guard(parser, line, &words[1], "this is not the name of a program");
+    for (size_t i = 0; i < count; i++) {
+        for (const char *at = words[i].text; *at; at++) {
+            if ((unsigned char)*at < ' ')
+                return complain_of_guard(parser, line, &words[i], "a guard has no control characters");
+        }
+        buf_printf(&text, "%s%s", i ? "\t" : "", words[i].text);
+        buf_printf(&written, "%s%s", i ? " " : "", words[i].written);
+    }
+    rule.column = words[0].column;
+    rule.text = arena_str(parser->arena, buf_text(&text));
+    rule.written = arena_str(parser->arena, buf_text(&written));
+    vec_push(parser->rules, rule);
+    return 0;
+}
+
 static void parse_words(struct parser *parser, uint32_t line, word_list *words)
 {
     struct rule rule = {.source = parser->source, .line = line};
@@ -130,6 +214,18 @@ static void parse_words(struct parser *parser, uint32_t line, word_list *words)
     if (words->count == verb_at + 1) {
         diag_error(parser->diags, spot_of_word(parser, line, verb), NULL, "`%s` needs %s after it",
                    verb_word(rule.verb), verb_placeholder(rule.verb));
+        return;
+    }
+    if (takes_line(rule.verb)) {
+        add_line(parser, words->at + verb_at + 1, words->count - verb_at - 1, rule);
+        return;
+    }
+    if (rule.verb == VERB_GUARD) {
+        add_guard(parser, line, &words->at[verb_at + 1], words->count - verb_at - 1, rule);
+        return;
+    }
+    if (verb_object(rule.verb) == OBJECT_HOST) {
+        add_hosts(parser, &words->at[verb_at + 1], words->count - verb_at - 1, rule);
         return;
     }
     for (size_t i = verb_at + 1; i < words->count; i++)
@@ -181,6 +277,23 @@ void parse_argument(struct arena *arena, const struct source *source, enum verb 
                     rule_list *rules, struct diags *diags)
 {
     struct parser parser = {arena, source, rules, diags};
-    struct word word = lex_argument(arena, argument);
-    add_rule(&parser, &word, (struct rule){.verb = verb, .source = source});
+    struct rule rule = {.verb = verb, .source = source};
+    bool is_request = verb_object(verb) == OBJECT_HOST && request_is_word(argument);
+    if (verb != VERB_GUARD && !takes_line(verb) && !is_request) {
+        struct word word = lex_argument(arena, argument);
+        add_rule(&parser, &word, rule);
+        return;
+    }
+    auto_vec word_list words = {0}; /* the argument is the rest of a line, split as in a file */
+    size_t errors_before = diags->errors;
+    lex_line(arena, source, 0, argument, strlen(argument), &words, diags);
+    if (diags->errors > errors_before)
+        return;
+    if (!words.count)
+        diag_error(diags, (struct spot){.source = source}, NULL, "`--%s` needs %s after it", verb_word(verb),
+                   verb_placeholder(verb));
+    else if (verb == VERB_GUARD)
+        add_guard(&parser, 0, words.at, words.count, rule);
+    else
+        add_line(&parser, words.at, words.count, rule);
 }

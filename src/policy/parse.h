@@ -19,7 +19,7 @@
  * special meaning. So "a b*" (with the quotes) becomes `a b\*`, and later stages need not know the quotes.
  */
 
-enum { WORD_LONGEST = 4096 };
+enum { WORD_LONGEST = 4096, GUARD_MOST_WORDS = 16 };
 
 struct word {
     const char *text;
@@ -39,6 +39,15 @@ struct word lex_argument(struct arena *arena, const char *argument);
 /* The text without its backslashes. */
 char *word_plain(struct arena *arena, const char *text);
 
+/* Is it the keyword, and not an object in quotes? */
+bool word_is_keyword(const struct word *word, const char *keyword);
+
+/* The words as one text, with spaces between them. */
+const char *words_join(struct arena *arena, const struct word *words, size_t count, bool as_written);
+
+/* The text as one word of a policy, every character as it is; with `wildcards`, but * and ?. */
+const char *word_quote(struct arena *arena, const char *text, bool wildcards);
+
 /* --- parse.c --- */
 
 enum { POLICY_LARGEST = 1024 * 1024, RULES_MOST = 65536 };
@@ -57,8 +66,24 @@ void parse_argument(struct arena *arena, const struct source *source, enum verb 
 int object_parse(struct arena *arena, const struct word *word, struct rule *rule, struct diags *diags)
     must_check;
 
+/* Reports a mistake at a word of the rule's line. Returns -1. */
+int object_complain(struct diags *diags, const struct rule *rule, const struct word *word, const char *hint,
+                    const char *message);
+
 /* Could this be the name of a profile, such as "toolchain/node"? */
 bool profile_name_is_valid(const char *name);
 
 /* "512", "64K", "2G": a positive number of bytes. */
 bool size_parse(const char *text, uint64_t *ret_bytes);
+
+/* --- secret.c --- */
+
+/* `secret NAME [from SOURCE] to HOST…`: the words after the verb make one rule. */
+int secret_parse(struct arena *arena, const struct word *words, size_t count, struct rule *rule,
+                 struct diags *diags) must_check;
+
+/* --- forge.c --- */
+
+/* `forge HOST/OWNER/REPO RIGHT…`: the words after the verb make one rule. */
+int forge_parse(struct arena *arena, const struct word *words, size_t count, struct rule *rule,
+                struct diags *diags) must_check;

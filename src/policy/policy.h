@@ -38,6 +38,8 @@ struct policy_request {
     bool is_exact;                  /* a workspace is what is named, without the repository around it */
     const char *workspace_remedy;   /* the hint if there can be no workspace; NULL: the default */
     const char *const *environment; /* of the caller, NAME=VALUE, ended by NULL */
+    const char *(*own_path)(struct arena *arena); /* of bawn itself; NULL: not known */
+    const char *no_vault; /* why secrets cannot stay outside on this machine; NULL: they can */
     const struct argument *arguments;
     size_t argument_count;
     bool (*is_trusted)(void *context, const char *workspace, const char *text, size_t size);
@@ -107,7 +109,7 @@ struct policy {
     struct map by_host;      /* "example.com", "*.example.com" → struct host_rule list */
     struct host_rule *by_address;
     VEC(struct certificates) certificates;
-    VEC(const struct rule *) env_rules, other_rules; /* limits and the network mode */
+    VEC(const struct rule *) env_rules, secret_rules, other_rules; /* other: limits and the network mode */
 };
 
 /* False if an `unless` cancels the rule, or if an untrusted repository grants with it. */

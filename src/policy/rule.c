@@ -25,6 +25,11 @@ bool verb_is_of_profiles(enum verb verb)
            verb == VERB_DETECT || verb == VERB_ABOUT;
 }
 
+bool verb_is_setting(enum verb verb)
+{
+    return verb == VERB_MCP || verb == VERB_ASK || verb == VERB_ASK_BY || verb == VERB_ASK_COMMAND;
+}
+
 const char *verb_word(enum verb verb)
 {
     return verbs[verb].word;
@@ -66,7 +71,7 @@ DEFINE_TEXTS(limit_name, enum limit, LIMITS, NAME_OF)
 
 bool limit_is_size(enum limit limit)
 {
-    return limit == LIMIT_MEMORY || limit == LIMIT_SNAPSHOT || limit == LIMIT_JOURNALS;
+    return limit == LIMIT_MEMORY || limit == LIMIT_DISK || limit == LIMIT_SNAPSHOT || limit == LIMIT_JOURNALS;
 }
 
 DEFINE_TEXTS(net_mode_name, enum net_mode, NET_MODES, NAME_OF)

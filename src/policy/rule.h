@@ -23,6 +23,8 @@ enum object_kind {
     OBJECT_PORT,
     OBJECT_NAME, /* of a profile, a command or a file */
     OBJECT_TEXT,
+    OBJECT_SECRET, /* all words of the line together */
+    OBJECT_FORGE,  /* likewise */
 };
 
 /*    verb        word         object        what the words after it are called */
@@ -47,8 +49,17 @@ enum object_kind {
     X(VERB_HOST_PORT, "host-port", OBJECT_PORT, "PORT")                                                      \
     X(VERB_ENV, "env", OBJECT_ENV, "NAME[=VALUE]")                                                           \
     X(VERB_UNSET, "unset", OBJECT_ENV, "NAME")                                                               \
+    X(VERB_SECRET, "secret", OBJECT_SECRET, "NAME [from SOURCE] to HOST…")                                   \
+    X(VERB_SECRETS, "secrets", OBJECT_NAME, "outside|inside")                                                \
+    X(VERB_FORGE, "forge", OBJECT_FORGE, "HOST/OWNER/REPO RIGHT…")                                           \
     X(VERB_LIMIT, "limit", OBJECT_LIMIT, "NAME=VALUE")                                                       \
     X(VERB_ARTIFACTS, "artifacts", OBJECT_NAME, "NAME")                                                      \
+    X(VERB_REQUIRE, "require", OBJECT_NAME, "namespaces")                                                    \
+    X(VERB_GUARD, "guard", OBJECT_TEXT, "ask|refuse CMD")                                                    \
+    X(VERB_MCP, "mcp", OBJECT_NAME, "on|off")                                                                \
+    X(VERB_ASK, "ask", OBJECT_NAME, "on|off")                                                                \
+    X(VERB_ASK_BY, "ask-by", OBJECT_NAME, "WAY")                                                             \
+    X(VERB_ASK_COMMAND, "ask-command", OBJECT_TEXT, "COMMAND")                                               \
     X(VERB_ARGUMENT, "argument", OBJECT_TEXT, "WORD")                                                        \
     X(VERB_LOGIN, "login", OBJECT_TEXT, "WORD")                                                              \
     X(VERB_BROWSE, "browse", OBJECT_TEXT, "HOST")                                                            \
@@ -60,6 +71,8 @@ enum verb { VERB_NONE, VERBS(ID_OF) VERB_COUNT };
 
 /* Verbs that only a profile may use, about itself. They have no flag. */
 bool verb_is_of_profiles(enum verb verb);
+/* Verbs that only the user's own file and the administrator's may use, about bawn itself. They have no flag. */
+bool verb_is_setting(enum verb verb);
 const char *verb_word(enum verb verb);
 const char *verb_placeholder(enum verb verb);
 enum object_kind verb_object(enum verb verb);
@@ -132,6 +145,8 @@ struct env_object {
     X(LIMIT_PIDS, "pids", "4096")                                                                            \
     X(LIMIT_FILES, "files", "4096")                                                                          \
     X(LIMIT_TIME, "time", "8h")                                                                              \
+    X(LIMIT_DISK, "disk", "10G")                                                                             \
+    X(LIMIT_RATE, "rate", "10")                                                                              \
     X(LIMIT_SNAPSHOT, "snapshot", "2G")                                                                      \
     X(LIMIT_JOURNALS, "journals", "256M")
 
@@ -159,17 +174,58 @@ struct port_object {
     uint16_t host, inside; /* equal for `host-port` */
 };
 
+/* Where the value of a secret is read, outside, when it is first needed. */
+enum secret_source {
+    SECRET_ENVIRONMENT, /* the caller's variable of the secret's name */
+    SECRET_FILE,        /* `from` is a path, `key` a place in it or NULL */
+    SECRET_COMMAND,     /* `from` is a command for /bin/sh */
+    SECRET_KEYRING,     /* `from` is the attributes for secret-tool, with spaces between them */
+    SECRET_CREDENTIAL,  /* `from` is a name in $CREDENTIALS_DIRECTORY */
+    SECRET_LOGIN,       /* `from`, its name too, is an agent's login file, whose tokens stay outside */
+};
+
+/* What ends a rule for a secret: a variable that is set inside, or a text in a file of the host's or in the command. */
+struct secret_unless {
+    const char *text; /* the variable's name, or what is searched for */
+    const char *file; /* NULL: none */
+    bool in_command;
+};
+
+struct secret_object {
+    const char *name; /* the variable that holds a placeholder inside; the file of a login, as written */
+    enum secret_source source;
+    const char *from, *key;
+    const struct host_object *hosts; /* names and wildcards, each with its port */
+    size_t host_count;
+    const struct secret_unless *unless;
+    size_t unless_count;
+};
+
+/* A repository on a server, and what git may do there with credentials that stay outside. */
+struct forge_object {
+    const char *user; /* for ssh */
+    const char *host; /* a name */
+    uint16_t port;    /* 0: as ssh's configuration says */
+    const char *path; /* "acme/app", without ".git" */
+    bool may_fetch, may_force, may_delete, may_send_options;
+    const char *const *refs; /* patterns of the refs that may be pushed to */
+    size_t ref_count;        /* 0: nothing may be pushed */
+};
+
 struct placed;
+struct request_object; /* policy/request.h */
 
 struct rule {
     enum verb verb;
     bool locked;
     const struct source *source;
     uint32_t line, column;
-    const char *written;         /* the object as written, for messages */
-    const char *unless;          /* "workspace", the name of a profile, or NULL */
-    const char *by;              /* of a flag: the program that obeys the file, or NULL */
-    const struct placed *places; /* the places of a path rule */
+    const char *written;                  /* the object as written, for messages */
+    const char *unless;                   /* "workspace", the name of a profile, or NULL */
+    const char *lifted;                   /* of a secret: why an `unless` ends the rule here, or NULL */
+    const char *by;                       /* of a flag: the program that obeys the file, or NULL */
+    const struct placed *places;          /* the places of a path rule */
+    const struct request_object *request; /* of a rule on a host: the requests that it is about; NULL: all */
     union {
         struct path_object path;
         struct host_object host;
@@ -177,7 +233,9 @@ struct rule {
         struct limit_object limit;
         struct port_object port;
         enum net_mode net;
-        const char *text; /* OBJECT_NAME and OBJECT_TEXT */
+        const struct secret_object *secret;
+        const struct forge_object *forge;
+        const char *text; /* OBJECT_NAME and OBJECT_TEXT; of a guard see policy/guards.h */
     };
 };
 

@@ -9,6 +9,7 @@
 #include "policy/builtin.h"
 #include "policy/parse.h"
 #include "policy/profile.h"
+#include "policy/request.h"
 
 enum { USE_DEEPEST = 16 };
 
@@ -132,6 +133,38 @@ static void add_in_chain(struct policy *policy, const rule_list *rules, const st
         vec_push(&policy->rules, rules->at[i]);
 }
 
+/* A secret that comes from a variable that is not set: its rule does nothing, and no run pays for it. */
+static bool has_no_value(const struct policy *policy, const char *written)
+{
+    const char *name = arena_copy(policy->arena, written, strcspn(written, " "));
+    bool has_source =
+        text_starts_with(written + strlen(name), " from ") || text_starts_with(written, "login ");
+    return !has_source && !text_variable(policy->request.environment, name);
+}
+
+/* Has it more parts than a compiled-in rule has room for? Then its line is parsed again. */
+static bool is_line(const struct source *source, const struct builtin_rule *builtin)
+{
+    return builtin->verb == VERB_SECRET || builtin->verb == VERB_FORGE ||
+           (verb_object((enum verb)builtin->verb) == OBJECT_HOST &&
+            request_is_word(builtin_rule_of(source, builtin).written));
+}
+
+static void add_builtin_line(struct policy *policy, const struct source *source,
+                             const struct builtin_rule *builtin, struct diags *diags)
+{
+    rule_list rules = {0};
+    const char *written = builtin_rule_of(source, builtin).written;
+    if (builtin->verb != VERB_SECRET || !has_no_value(policy, written))
+        parse_argument(policy->arena, source, (enum verb)builtin->verb, written, &rules, diags);
+    vec_each (struct rule, rule, &rules) {
+        rule->line = builtin->line;
+        rule->column = builtin->column;
+        vec_push(&policy->rules, *rule);
+    }
+    vec_free(&rules);
+}
+
 /* The same for a profile parsed at build time. */
 static void add_builtin_rules(struct policy *policy, const struct source *source,
                               const struct use_chain *chain, struct diags *diags)
@@ -147,8 +180,12 @@ static void add_builtin_rules(struct policy *policy, const struct source *source
     if (!has_room(policy, builtin->rule_count, &first, diags))
         return;
     vec_reserve(&policy->rules, builtin->rule_count);
-    for (size_t i = 0; i < builtin->rule_count; i++)
-        vec_push(&policy->rules, builtin_rule_of(source, &builtin->rules[i]));
+    for (size_t i = 0; i < builtin->rule_count; i++) {
+        if (is_line(source, &builtin->rules[i]))
+            add_builtin_line(policy, source, &builtin->rules[i], diags);
+        else
+            vec_push(&policy->rules, builtin_rule_of(source, &builtin->rules[i]));
+    }
 }
 
 static void read_source(struct policy *policy, const struct source *source, const struct use_chain *chain,

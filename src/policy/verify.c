@@ -170,6 +170,18 @@ static bool asks_for_open_net(const struct policy *policy, const struct rule *ru
     return decides && decides->locked && rule->net > decides->net;
 }
 
+/* With full access programs do not see the session's certificate, so nothing can read their requests. */
+static void check_requests(const struct policy *policy, struct diags *diags)
+{
+    vec_each (const struct rule, rule, &policy->rules) {
+        if (!policy->request.full_access || !rule->request || !policy_rule_counts(policy, rule))
+            continue;
+        diag_error(diags, spot_of_rule(rule), "leave the rule or --full-access out",
+                   "with --full-access requests cannot be judged by their path");
+        return;
+    }
+}
+
 /* Full access would break any lock of the administrator. */
 static void check_full_access(const struct policy *policy, struct diags *diags)
 {
@@ -235,4 +247,5 @@ void verify_places(struct policy *policy, struct diags *diags)
     check_ports(policy, diags);
     check_locks(policy, diags);
     check_full_access(policy, diags);
+    check_requests(policy, diags);
 }

@@ -10,11 +10,11 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <termios.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/timespec.h"
 #include "kernel/beneath.h"
 
 enum {
@@ -24,13 +24,6 @@ enum {
     LARGEST_ANSWER = 128 * 1024,
     LEFT_OPEN_FD = 9, /* what a careless caller leaves open */
 };
-
-static int64_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * 1000 + time.tv_nsec / 1000000;
-}
 
 /* A process in the attacker's group, for the attack on that group. It ends with the attacker, whatever happens. */
 static void start_neighbour(int group_fd)
@@ -156,11 +149,11 @@ int attacker_order(struct attacker *attacker, const char *const *words, struct a
     size_t size = 0;
     int status = 0;
     struct buf *got = &ret_answer->printed;
-    int64_t end = now() + ANSWER_MILLISECONDS;
+    int64_t end = now_milliseconds() + ANSWER_MILLISECONDS;
     while (!is_whole(got, &size, &status)) {
         struct pollfd ready = {.fd = attacker->from_fd, .events = POLLIN};
         char bytes[4096];
-        int64_t left = end - now();
+        int64_t left = end - now_milliseconds();
         ssize_t count =
             left > 0 && poll(&ready, 1, (int)left) > 0 ? read(attacker->from_fd, bytes, sizeof(bytes)) : -1;
         if (count <= 0 || got->size > LARGEST_ANSWER) {
@@ -177,16 +170,16 @@ int attacker_order(struct attacker *attacker, const char *const *words, struct a
 
 static bool is_hung_up(int fd, int milliseconds)
 {
-    int64_t end = now() + milliseconds;
+    int64_t end = now_milliseconds() + milliseconds;
     do {
         struct pollfd ready = {.fd = fd, .events = POLLIN};
-        int64_t left = end - now();
+        int64_t left = end - now_milliseconds();
         if (poll(&ready, 1, left > 0 ? (int)left : 0) <= 0)
             return false;
         char bytes[4096];
         if (!(ready.revents & POLLIN) || read(fd, bytes, sizeof(bytes)) <= 0)
             return true;
-    } while (now() < end);
+    } while (now_milliseconds() < end);
     return false;
 }
 
@@ -197,9 +190,9 @@ bool attacker_group_was_reached(const struct attacker *attacker)
 
 static void wait_for_end(pid_t pid)
 {
-    int64_t end = now() + END_MILLISECONDS;
+    int64_t end = now_milliseconds() + END_MILLISECONDS;
     while (waitpid(pid, NULL, WNOHANG) == 0) {
-        if (now() > end)
+        if (now_milliseconds() > end)
             kill(pid, SIGKILL);
         wait_microseconds(2000);
     }
@@ -249,11 +242,11 @@ static _Noreturn void lead(const struct side *side, const char *const *command, 
 
 static void read_terminal(int master, struct buf *printed)
 {
-    int64_t end = now() + ANSWER_MILLISECONDS;
+    int64_t end = now_milliseconds() + ANSWER_MILLISECONDS;
     for (;;) {
         struct pollfd ready = {.fd = master, .events = POLLIN};
         char bytes[4096];
-        int64_t left = end - now();
+        int64_t left = end - now_milliseconds();
         ssize_t got = left > 0 && poll(&ready, 1, (int)left) > 0 ? read(master, bytes, sizeof(bytes)) : -1;
         if (got <= 0 || printed->size > LARGEST_ANSWER)
             return; /* EIO: nobody has its other end open any more */

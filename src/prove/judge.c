@@ -330,6 +330,10 @@ static int try_inside(struct court *court, struct finding *finding, struct err *
         return 0;
     finding->reason = battery->granted(battery->granted_context, finding->attack, words + 2);
     finding->ruling = finding->reason ? RULING_GRANTED : RULING_ESCAPED;
+    if (finding->reason || finding->tripped)
+        return 0;
+    finding->reason = battery->not_held(battery->granted_context, finding->attack);
+    finding->ruling = finding->reason ? RULING_NOT_HELD : RULING_ESCAPED;
     return 0;
 }
 
@@ -342,8 +346,12 @@ static int go_through(struct court *court, finding_list *findings, const struct 
         if (court->attacker.pid < 0 && begin_side(court, err) < 0)
             return -1;
         for (size_t i = 0; i < findings->count; i++) {
-            if (is_of_round(findings->at[i].attack, round) && try(court, &findings->at[i], err) < 0)
+            if (!is_of_round(findings->at[i].attack, round))
+                continue;
+            if (try(court, &findings->at[i], err) < 0)
                 return -1;
+            if (try == try_inside && court->battery->told)
+                court->battery->told(court->battery->told_context, &findings->at[i]);
         }
     }
     attacker_end(&court->attacker);

@@ -112,7 +112,8 @@ int attacker_in_terminal(const struct side *side, const char *const *command, st
     X(RULING_NOT_APPLICABLE, "not-applicable",                                                               \
       "n/a") /* it does not work on this machine without a sandbox either */                                 \
     X(RULING_HELD, "held", "held")                                                                           \
-    X(RULING_GRANTED, "granted", "granted") /* it works, and the policy says that it may */                  \
+    X(RULING_GRANTED, "granted", "granted")    /* it works, and the policy says that it may */               \
+    X(RULING_NOT_HELD, "not-held", "not held") /* it works, and these walls do not promise otherwise */      \
     X(RULING_ESCAPED, "escaped", "ESCAPED")
 
 enum ruling { RULINGS(ID_OF) RULING_COUNT };
@@ -140,7 +141,12 @@ struct battery {
         inside_is_host_tree; /* it shows the host's own files: what is made anew there is seen without a new start */
     /* Why an attack that succeeded may, or NULL. Arguments are filled in. */
     const char *(*granted)(void *context, const struct attack_case *attack, const char *const *arguments);
+    /* Why these walls do not hold an attack that succeeded and tripped no sensor, or NULL. The same context. */
+    const char *(*not_held)(void *context, const struct attack_case *attack);
     void *granted_context;
+    /* Is told each finding as it is made; NULL: nobody is. */
+    void (*told)(void *context, const struct finding *finding);
+    void *told_context;
 };
 
 /* One finding for each case, in the catalogue's order. */

@@ -27,8 +27,19 @@ struct proof_context {
 /* Why the policy lets an attack succeed, or NULL. The context is a struct proof_context. */
 const char *proof_granted(void *context, const struct attack_case *attack, const char *const *arguments);
 
+/* not_held.c: why walls on Landlock alone do not hold an attack that had no other effect, or NULL. The same context. */
+const char *proof_not_held(void *context, const struct attack_case *attack);
+
 /* The kernel's answer, and with it: why not applicable, which rule granted it, what was reached. */
 const char *proof_remark(struct arena *arena, const struct finding *finding);
+
+/* One finding as a line of text, or of JSON. */
+void proof_add_line(const struct style *style, struct buf *out, const struct finding *finding);
+void proof_add_json_line(struct buf *out, const struct finding *finding);
+
+/* "277 attacks: 235 held, …", as the last line of the text. As JSON: an object on one line. */
+void proof_add_summary(const struct proof *proof, const struct style *style, struct buf *out);
+void proof_add_json_summary(const struct proof *proof, struct buf *out);
 
 void proof_add_text(const struct proof *proof, const struct style *style, struct buf *out);
 void proof_add_json(const struct proof *proof, struct buf *out);

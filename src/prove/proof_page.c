@@ -26,7 +26,7 @@ static const char head[] =
     "table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:top;padding:.25rem .6rem;"
     "border-bottom:1px solid #eceff2}th{font-weight:600;width:11rem;white-space:nowrap}\n"
     "td{overflow-wrap:anywhere}td.v{width:5.5rem;font-weight:600}td.k{width:27rem;color:#56616c}\n"
-    ".held{color:#1a7f37}.escaped{color:#fff;background:#c5221f}.granted{color:#9a6700}.not-applicable{color:#7a858f}\n"
+    ".held{color:#1a7f37}.escaped{color:#fff;background:#c5221f}.granted,.not-held{color:#9a6700}.not-applicable{color:#7a858f}\n"
     "tr.not-applicable td{color:#7a858f}code{font:13px ui-monospace,monospace;overflow-wrap:anywhere}\n"
     "details{margin:.2rem 0}summary{cursor:pointer}\n"
     "@media print{body{margin:0;max-width:none;font-size:11px}}\n</style>\n</head>\n<body>\n";
@@ -103,14 +103,18 @@ static void add_summary(struct buf *out, const struct proof *proof)
         [RULING_NOT_APPLICABLE] = "not applicable here",
         [RULING_HELD] = "held",
         [RULING_GRANTED] = "granted by the policy",
+        [RULING_NOT_HELD] = "not held without namespaces",
         [RULING_ESCAPED] = "escaped",
     };
-    static const enum ruling order[] = {RULING_HELD, RULING_ESCAPED, RULING_GRANTED, RULING_NOT_APPLICABLE};
+    static const enum ruling order[] = {RULING_HELD, RULING_ESCAPED, RULING_NOT_HELD, RULING_GRANTED,
+                                        RULING_NOT_APPLICABLE};
     buf_add_str(out, "<div class=\"sum\">\n");
-    for (size_t i = 0; i < array_len(order); i++)
-        buf_printf(out, "<div class=\"%s\"><b>%zu</b>%s</div>\n",
-                   proof->counts[order[i]] || order[i] != RULING_ESCAPED ? ruling_name(order[i]) : "held",
-                   proof->counts[order[i]], titles[order[i]]);
+    for (size_t i = 0; i < array_len(order); i++) {
+        if (proof->counts[order[i]] || order[i] != RULING_NOT_HELD)
+            buf_printf(out, "<div class=\"%s\"><b>%zu</b>%s</div>\n",
+                       proof->counts[order[i]] || order[i] != RULING_ESCAPED ? ruling_name(order[i]) : "held",
+                       proof->counts[order[i]], titles[order[i]]);
+    }
     buf_add_str(
         out,
         "</div>\n<p>Each attack was first tried without a sandbox, on decoys made for it. If it has no effect there, it is <em>not applicable</em>, and never counted as held. Then it was tried inside the sandbox that the command below makes on this machine. It is judged from outside: did a secret leak, did a file change, was a server reached, was a process killed.</p>\n");

@@ -36,10 +36,8 @@ static const char *kernel_words(struct arena *arena, const struct finding *findi
 }
 
 static const enum colour colours[] = {
-    [RULING_NOT_APPLICABLE] = COLOUR_DIM,
-    [RULING_HELD] = COLOUR_GREEN,
-    [RULING_GRANTED] = COLOUR_YELLOW,
-    [RULING_ESCAPED] = COLOUR_RED,
+    [RULING_NOT_APPLICABLE] = COLOUR_DIM, [RULING_HELD] = COLOUR_GREEN,  [RULING_GRANTED] = COLOUR_YELLOW,
+    [RULING_NOT_HELD] = COLOUR_YELLOW,    [RULING_ESCAPED] = COLOUR_RED,
 };
 
 const char *proof_remark(struct arena *arena, const struct finding *finding)
@@ -47,6 +45,8 @@ const char *proof_remark(struct arena *arena, const struct finding *finding)
     const char *words = kernel_words(arena, finding);
     if (finding->ruling == RULING_NOT_APPLICABLE)
         return finding->reason;
+    if (finding->ruling == RULING_NOT_HELD)
+        return arena_printf(arena, "%s: not held in this mode: %s", words, finding->reason);
     if (finding->ruling == RULING_GRANTED)
         return arena_printf(arena, "%s: %s", words, finding->reason);
     for (enum sensor sensor = 0; finding->ruling == RULING_ESCAPED && sensor < SENSOR_COUNT; sensor++) {
@@ -56,9 +56,9 @@ const char *proof_remark(struct arena *arena, const struct finding *finding)
     return words;
 }
 
-static void add_finding(const struct style *style, struct buf *out, const struct finding *finding,
-                        struct arena *arena)
+void proof_add_line(const struct style *style, struct buf *out, const struct finding *finding)
 {
+    auto_arena struct arena arena = {0};
     enum { WORD_COLUMNS = 9, SENTENCE_COLUMNS = 75 };
     enum colour text = finding->ruling == RULING_NOT_APPLICABLE ? COLOUR_DIM : COLOUR_PLAIN;
     buf_add_str(out, "  ");
@@ -67,13 +67,32 @@ static void add_finding(const struct style *style, struct buf *out, const struct
     do
         buf_add_char(out, ' ');
     while (++columns < SENTENCE_COLUMNS);
-    style_add(style, out, COLOUR_DIM, proof_remark(arena, finding));
+    style_add(style, out, COLOUR_DIM, proof_remark(&arena, finding));
     buf_add_char(out, '\n');
+}
+
+void proof_add_summary(const struct proof *proof, const struct style *style, struct buf *out)
+{
+    auto_arena struct arena arena = {0};
+    const size_t *counts = proof->counts;
+    buf_printf(out, "%zu attacks: ", proof->findings.count);
+    style_add(style, out, COLOUR_GREEN, arena_printf(&arena, "%zu held", counts[RULING_HELD]));
+    if (counts[RULING_GRANTED])
+        style_add(style, out, COLOUR_YELLOW,
+                  arena_printf(&arena, ", %zu granted by the policy", counts[RULING_GRANTED]));
+    if (counts[RULING_NOT_HELD])
+        style_add(style, out, COLOUR_YELLOW,
+                  arena_printf(&arena, ", %zu not held without namespaces", counts[RULING_NOT_HELD]));
+    buf_printf(out, ", %zu not applicable here, ", counts[RULING_NOT_APPLICABLE]);
+    style_add(style, out, counts[RULING_ESCAPED] ? COLOUR_RED : COLOUR_GREEN,
+              counts[RULING_ESCAPED] ? arena_printf(&arena, "%zu ESCAPED", counts[RULING_ESCAPED])
+                                     : "none escaped");
+    buf_printf(out, "; %llu.%llu s\n", (unsigned long long)proof->milliseconds / 1000,
+               (unsigned long long)proof->milliseconds % 1000 / 100);
 }
 
 void proof_add_text(const struct proof *proof, const struct style *style, struct buf *out)
 {
-    auto_arena struct arena arena = {0};
     struct utsname machine = {0};
     uname(&machine);
     buf_printf(out, "Linux %s on %s, as %s\n", machine.release, machine.machine,
@@ -84,21 +103,11 @@ void proof_add_text(const struct proof *proof, const struct style *style, struct
         buf_add_char(out, '\n');
         for (size_t i = 0; i < proof->findings.count; i++) {
             if (proof->findings.at[i].attack->promise == promise)
-                add_finding(style, out, &proof->findings.at[i], &arena);
+                proof_add_line(style, out, &proof->findings.at[i]);
         }
     }
-    const size_t *counts = proof->counts;
-    buf_printf(out, "\n%zu attacks: ", proof->findings.count);
-    style_add(style, out, COLOUR_GREEN, arena_printf(&arena, "%zu held", counts[RULING_HELD]));
-    if (counts[RULING_GRANTED])
-        style_add(style, out, COLOUR_YELLOW,
-                  arena_printf(&arena, ", %zu granted by the policy", counts[RULING_GRANTED]));
-    buf_printf(out, ", %zu not applicable here, ", counts[RULING_NOT_APPLICABLE]);
-    style_add(style, out, counts[RULING_ESCAPED] ? COLOUR_RED : COLOUR_GREEN,
-              counts[RULING_ESCAPED] ? arena_printf(&arena, "%zu ESCAPED", counts[RULING_ESCAPED])
-                                     : "none escaped");
-    buf_printf(out, "; %llu.%llu s\n", (unsigned long long)proof->milliseconds / 1000,
-               (unsigned long long)proof->milliseconds % 1000 / 100);
+    buf_add_char(out, '\n');
+    proof_add_summary(proof, style, out);
 }
 
 static void add_tripped(struct json *json, const char *key, sensor_set tripped)
@@ -114,6 +123,7 @@ static void add_tripped(struct json *json, const char *key, sensor_set tripped)
 static void add_finding_json(struct json *json, const struct finding *finding)
 {
     const struct attack_case *attack = finding->attack;
+    auto_arena struct arena arena = {0};
     json_open(json, NULL, '{');
     json_str(json, "name", attack->name);
     json_str(json, "promise", promise_name(attack->promise));
@@ -126,27 +136,55 @@ static void add_finding_json(struct json *json, const struct finding *finding)
     if (finding->tripped_without)
         add_tripped(json, "effects_without_sandbox", finding->tripped_without);
     json_str(json, "reason", finding->reason);
+    json_str(json, "remark", proof_remark(&arena, finding));
     json_close(json, '}');
+}
+
+void proof_add_json_line(struct buf *out, const struct finding *finding)
+{
+    struct json json = {.out = out, .on_one_line = true};
+    add_finding_json(&json, finding);
+    buf_add_char(out, '\n');
+}
+
+/* What is not of one finding: the machine, the policy, the counts. */
+static void add_whole(struct json *json, const struct proof *proof)
+{
+    struct utsname machine = {0};
+    const struct style plain = {0};
+    auto_buf struct buf summary = {0};
+    auto_arena struct arena arena = {0};
+    uname(&machine);
+    proof_add_summary(proof, &plain, &summary);
+    json_str(json, "schema", "bawn.prove");
+    json_int(json, "version", 1);
+    json_str(json, "bawn", BAWN_VERSION);
+    json_str(json, "kernel", machine.release);
+    json_str(json, "architecture", machine.machine);
+    json_bool(json, "root", proof->is_root);
+    json_str(json, "policy_sha256", proof->policy_hash);
+    json_int(json, "milliseconds", (int64_t)proof->milliseconds);
+    json_str(json, "summary", arena_copy(&arena, buf_text(&summary), strcspn(buf_text(&summary), "\n")));
+    json_open(json, "counts", '{');
+    for (enum ruling ruling = 0; ruling < RULING_COUNT; ruling++)
+        json_int(json, ruling_name(ruling), (int64_t)proof->counts[ruling]);
+    json_close(json, '}');
+}
+
+void proof_add_json_summary(const struct proof *proof, struct buf *out)
+{
+    struct json json = {.out = out, .on_one_line = true};
+    json_open(&json, NULL, '{');
+    add_whole(&json, proof);
+    json_close(&json, '}');
+    buf_add_char(out, '\n');
 }
 
 void proof_add_json(const struct proof *proof, struct buf *out)
 {
     struct json json = {.out = out};
-    struct utsname machine = {0};
-    uname(&machine);
     json_open(&json, NULL, '{');
-    json_str(&json, "schema", "bawn.prove");
-    json_int(&json, "version", 1);
-    json_str(&json, "bawn", BAWN_VERSION);
-    json_str(&json, "kernel", machine.release);
-    json_str(&json, "architecture", machine.machine);
-    json_bool(&json, "root", proof->is_root);
-    json_str(&json, "policy_sha256", proof->policy_hash);
-    json_int(&json, "milliseconds", (int64_t)proof->milliseconds);
-    json_open(&json, "counts", '{');
-    for (enum ruling ruling = 0; ruling < RULING_COUNT; ruling++)
-        json_int(&json, ruling_name(ruling), (int64_t)proof->counts[ruling]);
-    json_close(&json, '}');
+    add_whole(&json, proof);
     json_open(&json, "attacks", '[');
     for (size_t i = 0; i < proof->findings.count; i++)
         add_finding_json(&json, &proof->findings.at[i]);

@@ -8,18 +8,26 @@
 
 #include "report/messages.h"
 
-/* One line of Markdown: "- `PATH`". What could end the code span, or make words of a name, is escaped byte by byte. */
-static void add_item(struct buf *out, const char *text)
+/* A code span. What could end it, or make words of a name, is escaped byte by byte. */
+static void add_span(struct buf *out, const char *text, size_t size)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@~:*";
-    buf_add_str(out, "- `");
-    for (const char *at = text; *at; at++) {
-        if (strchr(plain, *at))
-            buf_add_char(out, *at);
+    buf_add_char(out, '`');
+    for (size_t i = 0; i < size; i++) {
+        if (strchr(plain, text[i]))
+            buf_add_char(out, text[i]);
         else
-            buf_printf(out, "\\x%02x", (unsigned char)*at);
+            buf_printf(out, "\\x%02x", (unsigned char)text[i]);
     }
-    buf_add_str(out, "`\n");
+    buf_add_char(out, '`');
+}
+
+/* One line of Markdown: "- `PATH`". */
+static void add_item(struct buf *out, const char *text)
+{
+    buf_add_str(out, "- ");
+    add_span(out, text, strlen(text));
+    buf_add_char(out, '\n');
 }
 
 /* Is the operation because of a policy that came with the repository, and that the user has not trusted? */
@@ -69,6 +77,51 @@ static void add_aside(struct buf *out)
                 "link\"). `mv OLD\n"
                 "NEW` works. Instead of `git mv OLD NEW`, use `mv OLD NEW && git add -A OLD NEW`.\n"
                 "\n");
+}
+
+/* "- `NAME`: `WORD` `WORD`", of words with spaces or commas between them. */
+static void add_named(struct buf *out, const char *name, const char *words)
+{
+    buf_add_str(out, "- ");
+    add_span(out, name, strlen(name));
+    buf_add_char(out, ':');
+    while (*words) {
+        size_t size = strcspn(words, " ,");
+        buf_add_char(out, ' ');
+        add_span(out, words, size);
+        words += size + (words[size] != '\0');
+    }
+    buf_add_char(out, '\n');
+}
+
+/* Requests that rules allow or refuse. A stranger's words are not repeated: `bawn why` tells of them. */
+static void add_requests(const struct plan *plan, struct buf *out)
+{
+    if (!operations_find(&plan->operations, OP_REQUEST))
+        return;
+    buf_add_str(out, "\nRules judge each request to these hosts, by its path and method:\n\n");
+    vec_each (const struct operation, operation, &plan->operations) {
+        if (operation->kind == OP_REQUEST && !is_of_stranger(operation))
+            add_named(out, operation->value, operation->name);
+    }
+    buf_add_str(out, "\nA refused request gets a 403 that names the rule. `bawn why GET URL` explains it.\n");
+}
+
+/* What git may do with repositories on servers. Such rules are never a repository's own. */
+static void add_forges(const struct plan *plan, struct buf *out)
+{
+    if (!operations_find(&plan->operations, OP_FORGE))
+        return;
+    buf_add_str(out, "\n## Repositories on servers\n\n");
+    vec_each (const struct operation, operation, &plan->operations) {
+        if (operation->kind != OP_FORGE)
+            continue;
+        add_named(out, operation->name, operation->value);
+    }
+    buf_add_str(
+        out,
+        "\ngit reaches these by ssh, and only so; the person's keys are not here. Whatever else is to be "
+        "pushed,\nthe person pushes.\n");
 }
 
 void briefing_add(const struct plan *plan, bool is_kept_aside, struct buf *out)
@@ -122,20 +175,27 @@ void briefing_add(const struct plan *plan, bool is_kept_aside, struct buf *out)
     else if (!add_items(plan, out, OP_CONNECT))
         buf_add_str(out, "No host can be reached.\n");
     else
-        buf_add_str(out, "\nOther names do not resolve.\n");
+        buf_add_str(out, "\nOther names do not resolve. `bawn ask connect NAME` asks the person for one.\n");
+    add_requests(plan, out);
+    add_forges(plan, out);
     buf_add_str(
-        out, "\n"
-             "## What does not work here\n"
-             "\n"
-             "No program can become root, and no container can be started: `sudo`, `docker`, `podman` "
-             "and `buildah`\n"
-             "fail. Build and test without them, and leave what needs a container to the person.\n"
-             "\n"
-             "## Asking for more\n"
-             "\n"
-             "`bawn why PATH` or `bawn why HOST` names the rule that decides and the flag that would "
-             "change it.\n"
-             "Tell the person that flag. `bawn ask connect HOST --because 'WHY'` asks the person for a host "
-             "during the\n"
-             "run, and waits for the answer. You commit; the person pushes.\n");
+        out,
+        "\n"
+        "## What does not work here\n"
+        "\n"
+        "No program can become root, and no container can be started: `sudo`, `docker`, `podman` "
+        "and `buildah`\n"
+        "fail. Build and test without them, and leave what needs a container to the person.\n"
+        "\n"
+        "## Asking for more\n"
+        "\n"
+        "`bawn why PATH` or `bawn why HOST` names the rule that decides and the flag that would "
+        "change it.\n"
+        "Tell the person that flag. `bawn ask connect HOST --because 'WHY'` asks the person for a host "
+        "during the\n"
+        "run, and waits for the answer; so does the tool `ask` of the MCP server `bawn`, if you have it. "
+        "`bawn ask`\n"
+        "lists what can be asked for, and what is open. After a no, go on without it.");
+    buf_add_str(out,
+                operations_find(&plan->operations, OP_FORGE) ? "\n" : " You commit; the person pushes.\n");
 }

@@ -1,35 +1,10 @@
-#include "report/messages.h"
+#include "report/doctor.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "base/json.h"
-#include "base/names.h"
 #include "kernel/landlock.h"
-#include "plan/walls.h"
-
-/* --- judging --------------------------------------------------------------------------------------------------------- */
-
-/* state, its name in JSON, in text, and its colour */
-#define STATES(X)                                                                                            \
-    X(STATE_CANNOT_HOLD, "cannot hold", "missing", COLOUR_RED)                                               \
-    X(STATE_WEAKER, "weaker", "weaker", COLOUR_YELLOW)                                                       \
-    X(STATE_OK, "ok", "ok", COLOUR_GREEN)
-
-enum state { STATES(ID_OF) };
-
-enum { MOST_FIXES = 6, MOST_WALLS = 8 };
-
-struct judged_wall {
-    const char *name;
-    enum state state;
-    const char *says;
-    const char *fixes[MOST_FIXES + 1]; /* lines for a shell; advice to a person is a comment in them */
-    enum wall degrade;                 /* its name in --degrade; WALL_COUNT: it cannot be given up */
-    struct arena *arena;
-};
 
 #define finds(wall, found, ...)                                                                              \
     ((wall)->state = (found), (wall)->says = arena_printf((wall)->arena, __VA_ARGS__))
@@ -59,7 +34,9 @@ static void fix_by_container(struct judged_wall *wall, const struct host_caps *c
     else if (strcmp(caps->container, "Podman") == 0)
         fix(wall, "podman run --security-opt seccomp=unconfined --security-opt unmask=ALL IMAGE");
     else
-        fix(wall, "# let the container make user namespaces, and show it all of /proc");
+        fix(wall,
+            "# let the container make user namespaces (its filter must allow clone, clone3, unshare and "
+            "mount), and show it all of /proc");
 }
 
 /* A container has no boot loader: its host must be started anew. */
@@ -124,6 +101,11 @@ static void explain_failure(const struct host_caps *caps, const struct trial *fa
     if (strcmp(caps->container, "bawn") == 0) {
         finds(wall, STATE_CANNOT_HOLD, "this is already a bawn sandbox, which allows no other inside it");
         fix(wall, "# run bawn outside the sandbox");
+    } else if (caps->is_filtered && failed == &caps->trials[TRIAL_USER_NAMESPACE] &&
+               (refused || failed->errnum == ENOSYS)) {
+        finds(wall, STATE_CANNOT_HOLD, "the seccomp filter of %s around bawn refuses user namespaces",
+              *caps->container ? caps->container : "a container or a service");
+        fix_by_container(wall, caps);
     } else if (caps->max_user_namespaces == 0) {
         finds(wall, STATE_CANNOT_HOLD, "user namespaces are turned off: user.max_user_namespaces is 0");
         fix_by_setting(wall, "user.max_user_namespaces", "15000");
@@ -150,14 +132,41 @@ static void explain_failure(const struct host_caps *caps, const struct trial *fa
     }
 }
 
-/* True if no sandbox can be made, so that there is no wall either. Only the first wall says why. */
-static bool lacks_ground(const struct host_caps *caps, struct judged_wall *wall)
+/* Can Landlock and seccomp hold the walls without namespaces? */
+static bool stands_on_landlock(const struct host_caps *caps)
+{
+    return strcmp(caps->container, "bawn") != 0 && caps->landlock_abi >= LANDLOCK_ABI_WITH_MOVES &&
+           caps->trials[TRIAL_JUDGED_CALLS].works;
+}
+
+/*
+ * True if no namespaces can be made, so that there is no wall of them either. Only the first wall says why. `instead` is what holds, and what does not,
+ * where the walls stand on Landlock.
+ */
+static bool lacks_ground(const struct host_caps *caps, const char *instead, struct judged_wall *wall)
 {
     const char *act;
     if (!first_failure(caps, &act))
         return false;
-    finds(wall, STATE_CANNOT_HOLD, "needs the same as files");
+    if (stands_on_landlock(caps))
+        finds(wall, STATE_WEAKER, "needs the same as files; without it, %s", instead);
+    else
+        finds(wall, STATE_CANNOT_HOLD, "needs the same as files");
     return true;
+}
+
+/* The cause was said: Landlock stands in, or is too old for it. */
+static void add_landlock_instead(const struct host_caps *caps, struct judged_wall *wall)
+{
+    if (stands_on_landlock(caps))
+        finds(
+            wall, STATE_WEAKER,
+            "%s; Landlock version %d keeps other files closed instead, but shows their names, sizes and dates",
+            wall->says, caps->landlock_abi);
+    else if (caps->trials[TRIAL_JUDGED_CALLS].works && caps->landlock_abi > 0)
+        finds(wall, STATE_CANNOT_HOLD,
+              "%s; Landlock version %d cannot stand in for namespaces, version %d (Linux 5.19) can",
+              wall->says, caps->landlock_abi, LANDLOCK_ABI_WITH_MOVES);
 }
 
 static void explain_landlock(const struct host_caps *caps, struct judged_wall *wall)
@@ -182,6 +191,13 @@ static void judge_files(const struct host_caps *caps, struct judged_wall *wall)
     const struct trial *failed = first_failure(caps, &act);
     if (failed) {
         explain_failure(caps, failed, act, wall);
+        add_landlock_instead(caps, wall);
+        return;
+    }
+    if (stands_on_landlock(caps) && !(caps->trials[TRIAL_PROC].works && caps->trials[TRIAL_LOOPBACK].works)) {
+        finds(wall, STATE_WEAKER, "namespaces have no %s of their own here",
+              caps->trials[TRIAL_PROC].works ? "network" : "/proc");
+        add_landlock_instead(caps, wall);
         return;
     }
     if (!caps->trials[TRIAL_LANDLOCK].works) {
@@ -201,10 +217,11 @@ static void judge_files(const struct host_caps *caps, struct judged_wall *wall)
 
 static void judge_processes(const struct host_caps *caps, struct judged_wall *wall)
 {
-    if (lacks_ground(caps, wall))
+    if (lacks_ground(caps, "signals stay inside, but other programs' command lines can be read", wall))
         return;
     if (!caps->trials[TRIAL_PROC].works) {
-        finds(wall, STATE_CANNOT_HOLD, "cannot mount a new /proc, because parts of this one are hidden: %s",
+        finds(wall, stands_on_landlock(caps) ? STATE_WEAKER : STATE_CANNOT_HOLD,
+              "cannot mount a new /proc, because parts of this one are hidden: %s",
               errno_text(caps->trials[TRIAL_PROC].errnum));
         if (*caps->container)
             fix_by_container(wall, caps);
@@ -234,12 +251,17 @@ static void judge_interfaces(const struct host_caps *caps, struct judged_wall *w
 
 static void judge_network(const struct host_caps *caps, struct judged_wall *wall)
 {
-    if (lacks_ground(caps, wall))
+    if (lacks_ground(caps,
+                     caps->landlock_abi < LANDLOCK_ABI_WITH_TCP
+                         ? "only --net off can be had (Linux 6.7 can more)"
+                         : "each connection is judged, but other programs can reach the command's servers",
+                     wall))
         return;
     finds(wall, STATE_OK, "own network, empty except for loopback");
     if (caps->trials[TRIAL_LOOPBACK].works)
         return;
-    finds(wall, STATE_CANNOT_HOLD, "cannot bring up the loopback of a new network: %s",
+    finds(wall, stands_on_landlock(caps) ? STATE_WEAKER : STATE_CANNOT_HOLD,
+          "cannot bring up the loopback of a new network: %s",
           errno_text(caps->trials[TRIAL_LOOPBACK].errnum));
     fix(wall, "# find out what refuses it: sudo dmesg | tail, and the system's security policy");
 }
@@ -292,7 +314,7 @@ static void judge_root(const struct host_caps *caps, struct judged_wall *wall)
         finds(wall, STATE_OK, "not started by root");
         return;
     }
-    if (lacks_ground(caps, wall))
+    if (lacks_ground(caps, "root inside is root outside, with no capability", wall))
         return;
     finds(wall, STATE_OK, "root inside is an unused id outside");
     if (caps->trials[TRIAL_MAPPED_MOUNTS].works)
@@ -344,9 +366,8 @@ static_assert(array_len(judges) <= MOST_WALLS, "the limits leave room for every 
 static_assert(array_len(snap_programs) < MOST_PROGRAMS,
               "the limits leave room for every program and the end of a run");
 
-/* Returns how many walls there are to report; the worst state of them in *ret_worst. */
-static size_t judge_all(const struct host_caps *caps, struct arena *arena,
-                        struct judged_wall ret_walls[MOST_WALLS], enum state *ret_worst)
+size_t doctor_judge(const struct host_caps *caps, struct arena *arena,
+                    struct judged_wall ret_walls[MOST_WALLS], enum state *ret_worst)
 {
     size_t count = 0;
     *ret_worst = STATE_OK;
@@ -368,116 +389,4 @@ void doctor_programs(const char *ret_programs[MOST_PROGRAMS])
     for (; count < array_len(snap_programs); count++)
         ret_programs[count] = snap_programs[count].program;
     ret_programs[count] = NULL;
-}
-
-/* --- text and JSON --------------------------------------------------------------------------------------------------- */
-
-static const struct {
-    const char *name, *shown;
-    enum colour colour;
-} states[] = {
-#define X(id, name, shown, colour) {name, shown, colour},
-    STATES(X)
-#undef X
-};
-
-static void add_text(struct buf *out, const struct style *style, const struct host_caps *caps,
-                     const struct judged_wall *walls, size_t count, enum state worst)
-{
-    static const char *const ends[] = {
-        [STATE_OK] = "A run works here.",
-        [STATE_WEAKER] = "A run works here; weaker walls are listed above.",
-        [STATE_CANNOT_HOLD] = "bawn would refuse to run here: it runs nothing without its walls.",
-    };
-    buf_printf(out, "Linux %s on %s, as %s", caps->release, caps->architecture,
-               caps->is_namespace_root ? "root of a user namespace"
-               : caps->uid             ? "an ordinary user"
-                                       : "root");
-    if (*caps->container) {
-        buf_add_str(out, ", inside ");
-        style_add(style, out, COLOUR_PLAIN, caps->container);
-    }
-    buf_add_str(out, "\n\n");
-    for (size_t i = 0; i < count; i++) {
-        style_add_column(style, out, COLOUR_BOLD, walls[i].name, 19);
-        style_add_column(style, out, states[walls[i].state].colour, states[walls[i].state].shown, 13);
-        style_add(style, out, COLOUR_PLAIN, walls[i].says);
-        buf_add_char(out, '\n');
-        for (const char *const *line = walls[i].fixes; *line; line++) {
-            buf_add_str(out, "    ");
-            style_add(style, out, COLOUR_PLAIN, *line);
-            buf_add_char(out, '\n');
-        }
-        if (walls[i].degrade != WALL_COUNT)
-            buf_printf(out, "    bawn --degrade=%s CMD  # or go on without this wall\n",
-                       wall_name(walls[i].degrade));
-    }
-    buf_add_char(out, '\n');
-    style_add(style, out, states[worst].colour, ends[worst]);
-    buf_add_char(out, '\n');
-}
-
-static void add_facts(struct json *json, const struct host_caps *caps)
-{
-    json_open(json, "facts", '{');
-    json_str(json, "release", caps->release);
-    json_str(json, "architecture", caps->architecture);
-    json_int(json, "uid", caps->uid);
-    json_str(json, "container", caps->container);
-    json_int(json, "landlock-abi", caps->landlock_abi);
-    json_str(json, "security-modules", caps->security_modules);
-    json_int(json, "user.max_user_namespaces", caps->max_user_namespaces);
-    json_int(json, "kernel.unprivileged_userns_clone", caps->unprivileged_userns_clone);
-    json_int(json, "kernel.apparmor_restrict_unprivileged_userns", caps->apparmor_restricts_userns);
-    json_bool(json, "cgroup-writable", caps->cgroup_writable);
-    json_bool(json, "cgroup-memory", caps->cgroup_memory);
-    json_bool(json, "cgroup-pids", caps->cgroup_pids);
-    json_open(json, "tried", '{');
-    for (enum trial_name trial = 0; trial < TRIAL_COUNT; trial++) {
-        const struct trial *result = &caps->trials[trial];
-        const char *name = result->errnum ? strerrorname_np(result->errnum) : NULL;
-        json_str(json, trial_name(trial), result->works ? "works" : name ? name : "not tried");
-    }
-    json_close(json, '}');
-    json_close(json, '}');
-}
-
-static void add_json(struct buf *out, const struct host_caps *caps, const struct judged_wall *walls,
-                     size_t count, enum state worst)
-{
-    struct json json = {.out = out};
-    json_open(&json, NULL, '{');
-    json_str(&json, "schema", "bawn.doctor");
-    json_int(&json, "version", 1);
-    json_bool(&json, "works", worst != STATE_CANNOT_HOLD);
-    json_open(&json, "walls", '[');
-    for (size_t i = 0; i < count; i++) {
-        json_open(&json, NULL, '{');
-        json_str(&json, "wall", walls[i].name);
-        json_str(&json, "state", states[walls[i].state].name);
-        json_str(&json, "says", walls[i].says);
-        json_open(&json, "fixes", '[');
-        for (const char *const *line = walls[i].fixes; *line; line++)
-            json_str(&json, NULL, *line);
-        json_close(&json, ']');
-        if (walls[i].degrade != WALL_COUNT)
-            json_str(&json, "degrade", wall_name(walls[i].degrade));
-        json_close(&json, '}');
-    }
-    json_close(&json, ']');
-    add_facts(&json, caps);
-    json_close(&json, '}');
-}
-
-bool doctor_add(struct buf *out, const struct style *style, const struct host_caps *caps, bool as_json)
-{
-    auto_arena struct arena arena = {0};
-    struct judged_wall walls[MOST_WALLS];
-    enum state worst;
-    size_t count = judge_all(caps, &arena, walls, &worst);
-    if (as_json)
-        add_json(out, caps, walls, count, worst);
-    else
-        add_text(out, style, caps, walls, count, worst);
-    return worst != STATE_CANNOT_HOLD;
 }

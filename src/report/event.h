@@ -36,12 +36,15 @@ bool event_time(const struct journal_record *record, struct timespec *ret_time);
 struct glance {
     const char *workspace, *command; /* NULL: not known */
     const char *mode;                /* "live", "review" …; NULL: not known */
+    const char *agent;               /* its profile, "agent/claude"; NULL: not known */
+    const char *directory, *typed;   /* where bawn was started, and its arguments; NULL: not known */
     struct timespec began, last;     /* the first and the last record's times */
     const char *status;              /* of its end; NULL: none recorded */
     bool has_ended;                  /* its end was recorded */
     bool was_killed;
     const char *refusal;       /* the last one among the latest records, as a sentence; or NULL */
     const char *refusal_event; /* the event of that record */
+    size_t connections, refusals, tripwires; /* of the records that were looked at */
 };
 
 /* The text of a field; "" without the field or the record. */
@@ -49,6 +52,12 @@ const char *event_field(const struct journal_record *record, const char *name) r
 
 /* Returns false if there is no journal. */
 bool glance_at(int session_fd, struct arena *arena, const char *home, struct glance *ret_glance);
+
+/*
+ * resume.c: the line that starts the run again, where the agent can, with its latest conversation: "cd ~/app && bawn claude --continue". NULL: not
+ * known. Printable.
+ */
+const char *glance_resume(struct arena *arena, const struct glance *glance);
 
 /* --- processes --- */
 

@@ -2,30 +2,22 @@
  * A session as one page of HTML that needs nothing else: no script, no font, no picture, and nothing may be loaded.
  * A journal has text from inside the sandbox, and its owner can change it: all of it is escaped.
  */
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/attr.h"
-#include "base/fd.h"
 #include "base/style.h"
 #include "base/text.h"
-#include "journal/session.h"
-#include "report/event.h"
+#include "report/facts.h"
 #include "report/summary.h"
 
-enum { JOURNAL_LARGEST = 16 * 1024 * 1024 };
+enum { NAMES_SHOWN = 5 };
 
 struct page {
     const char *session;
-    const char *home;      /* shown as ~; may be NULL */
-    const char *integrity; /* a sentence: is the hash chain intact? */
-    bool is_whole;
-    bool is_cut; /* the journal is larger than what is read of it */
-    /* cppcheck-suppress unusedStructMember; vec_push uses it */
-    VEC(struct journal_record) records;
+    const char *home; /* shown as ~; may be NULL */
+    const struct session_facts *facts;
     const struct changed *changed;
 };
 
@@ -43,6 +35,18 @@ static const char style_sheet[] =
     ".box h2{margin:0}.tree ul{list-style:none;margin:0;padding-left:1.2rem;border-left:1px solid "
     "var(--line)}.tree{overflow-wrap:anywhere}";
 
+void page_begin_add(struct buf *out, const char *title)
+{
+    buf_add_str(out, "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\n"
+                     "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src "
+                     "'unsafe-inline'\">\n"
+                     "<meta name=viewport content=\"width=device-width\">\n<title>bawn: ");
+    text_add_html(out, title);
+    buf_printf(out, "</title>\n<style>%s</style></head><body>\n<h1>", style_sheet);
+    text_add_html(out, title);
+    buf_add_str(out, "</h1>\n");
+}
+
 /* --- text ------------------------------------------------------------------------------------------------------------- */
 
 static const char *record_time(struct arena *arena, const struct journal_record *record, const char *format)
@@ -56,61 +60,7 @@ static const char *record_time(struct arena *arena, const struct journal_record 
     return strftime(text, sizeof(text), format, &parts) ? arena_str(arena, text) : "";
 }
 
-static const struct journal_record *find(const struct page *page, const char *event)
-{
-    for (size_t i = 0; i < page->records.count; i++) {
-        if (strcmp(page->records.at[i].event, event) == 0)
-            return &page->records.at[i];
-    }
-    return NULL;
-}
-
 /* --- what needs attention -------------------------------------------------------------------------------------------- */
-
-/* The records that a person should look at, and the command that shows more. */
-static const struct finding {
-    const char *event, *field;
-    const char *one, *many;   /* "1 decoy was opened", "2 decoys were opened" */
-    const char *verb, *flags; /* bawn VERB SESSION FLAGS */
-} findings[] = {
-    {"given up", "wall", "wall was given up", "walls were given up", "log", " --denied"},
-    {"tripwire", "path", "decoy was opened", "decoys were opened", "log", " --denied --files"},
-    {"refused", "host", "host was refused", "hosts were refused", "log", " --denied --net"},
-    {"held", "path", "file was held aside", "files were held aside", "held", ""},
-    {"restored", "path", "deleted file was put back", "deleted files were put back", "log",
-     " --denied --files"},
-    {"pin-lost", "path", "frozen path was not frozen for a time", "frozen paths were not frozen for a time",
-     "log", ""},
-    {"limit", "name", "limit was reached", "limits were reached", "log", " --denied"},
-    {"not-checked", "path", "check could not be finished", "checks could not be finished", "log", " --files"},
-};
-
-typedef VEC(const char *) text_list;
-
-/* Beyond this many different names they are "at least" so many: comparing more of them would take too long. */
-enum { MOST_NAMES = 1000, NAMES_SHOWN = 5 };
-
-static bool has_text(const text_list *texts, const char *text)
-{
-    for (size_t i = 0; i < texts->count; i++) {
-        if (strcmp(texts->at[i], text) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* The different names in records of one event, in their order. */
-static void collect_names(const struct page *page, const struct finding *finding, text_list *ret_names)
-{
-    for (size_t i = 0; i < page->records.count && ret_names->count < MOST_NAMES; i++) {
-        const struct journal_record *record = &page->records.at[i];
-        if (strcmp(record->event, finding->event) != 0)
-            continue;
-        const char *name = event_field(record, finding->field);
-        if (!has_text(ret_names, name))
-            vec_push(ret_names, name);
-    }
-}
 
 static void add_command(struct buf *out, const struct page *page, const char *verb, const char *flags)
 {
@@ -123,11 +73,11 @@ static void add_command(struct buf *out, const struct page *page, const char *ve
 static bool add_finding(struct buf *out, const struct page *page, const struct finding *finding)
 {
     auto_vec text_list names = {0};
-    collect_names(page, finding, &names);
+    facts_names(page->facts, finding, &names);
     if (!names.count)
         return false;
     struct style style = {.home = page->home};
-    buf_printf(out, "<p>%s%zu %s", names.count == MOST_NAMES ? "at least " : "", names.count,
+    buf_printf(out, "<p>%s%zu %s", names.count == FACTS_MOST_NAMES ? "at least " : "", names.count,
                names.count == 1 ? finding->one : finding->many);
     for (size_t i = 0; i < names.count && i < NAMES_SHOWN; i++) {
         auto_buf struct buf name = {0};
@@ -146,26 +96,24 @@ static bool add_finding(struct buf *out, const struct page *page, const struct f
 /* What cannot be known from this journal must not look like nothing. Returns whether there is such a thing. */
 static bool add_not_checked(struct buf *out, const struct page *page)
 {
-    uint64_t lost = 0;
-    for (size_t i = 0; i < page->records.count; i++)
-        lost += strtoull(event_field(&page->records.at[i], "lost"), NULL, 10);
-    if (!page->is_whole)
+    uint64_t lost = facts_lost(page->facts);
+    if (!page->facts->is_whole)
         buf_add_str(out, "<p class=bad>The journal is damaged: what it no longer says is not checked.</p>\n");
-    if (page->is_cut)
+    if (page->facts->is_cut)
         buf_add_str(out, "<p class=bad>The journal is too large: its end is not checked.</p>\n");
     if (lost)
         buf_printf(out,
                    "<p class=bad>%" PRIu64
                    " records could not be written: what they would say is not checked.</p>\n",
                    lost);
-    return !page->is_whole || page->is_cut || lost;
+    return !page->facts->is_whole || page->facts->is_cut || lost;
 }
 
 static void add_attention(struct buf *out, const struct page *page)
 {
     buf_add_str(out, "<div class=box>\n<h2>Needs attention</h2>\n");
     bool is_any = add_not_checked(out, page);
-    for (size_t i = 0; i < array_len(findings); i++)
+    for (size_t i = 0; i < finding_count; i++)
         is_any |= add_finding(out, page, &findings[i]);
     if (page->changed->risky) {
         buf_printf(out, "<p>%zu changed %s run or be obeyed on the host.", page->changed->risky,
@@ -176,7 +124,7 @@ static void add_attention(struct buf *out, const struct page *page)
     if (!is_any)
         buf_printf(out,
                    "<p class=good>%sNo decoy was opened, no host was refused, no file was held aside.</p>\n",
-                   find(page, "end") ? "" : "Until now: ");
+                   facts_find(page->facts, "end") ? "" : "Until now: ");
     buf_add_str(out, "</div>\n");
 }
 
@@ -193,17 +141,12 @@ static void add_row(struct buf *out, const char *label, const char *text)
 
 static void add_head(struct buf *out, struct arena *arena, const struct page *page)
 {
-    const struct journal_record *start = find(page, "start"), *plan = find(page, "plan"),
-                                *end = find(page, "end");
-    buf_add_str(out, "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\n"
-                     "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src "
-                     "'unsafe-inline'\">\n"
-                     "<meta name=viewport content=\"width=device-width\">\n<title>bawn: ");
-    text_add_html(out, page->session);
-    buf_printf(out, "</title>\n<style>%s</style></head><body>\n<h1>", style_sheet);
-    text_add_html(out, page->session);
-    buf_printf(out, "</h1>\n<p class=%s>", page->is_whole ? "good" : "bad");
-    text_add_html(out, page->integrity);
+    const struct journal_record *start = facts_find(page->facts, "start"),
+                                *plan = facts_find(page->facts, "plan"),
+                                *end = facts_find(page->facts, "end");
+    page_begin_add(out, page->session);
+    buf_printf(out, "<p class=%s>", page->facts->is_whole ? "good" : "bad");
+    text_add_html(out, page->facts->integrity);
     buf_add_str(out, "</p>\n");
     add_attention(out, page);
     buf_add_str(out, "<table>\n");
@@ -244,56 +187,17 @@ static void add_changes(struct buf *out, const struct page *page)
         buf_printf(out, "<p class=dim>and %" PRIu64 " more</p>\n", changed->count - changed->files.count);
 }
 
-struct host {
-    const char *name, *port;
-    uint64_t connections, sent, received, refused;
-    const char *why;
-};
-
-typedef VEC(struct host) host_list;
-
-static struct host *find_host(host_list *hosts, const char *name, const char *port)
-{
-    for (size_t i = 0; i < hosts->count; i++) {
-        if (strcmp(hosts->at[i].name, name) == 0 && strcmp(hosts->at[i].port, port) == 0)
-            return &hosts->at[i];
-    }
-    vec_push(hosts, (struct host){.name = name, .port = port});
-    return &hosts->at[hosts->count - 1];
-}
-
-static void collect_hosts(const struct page *page, host_list *ret_hosts)
-{
-    enum { MOST_HOSTS = 500 };
-    for (size_t i = 0; i < page->records.count && ret_hosts->count < MOST_HOSTS; i++) {
-        const struct journal_record *record = &page->records.at[i];
-        bool is_closed = strcmp(record->event, "closed") == 0,
-             is_refused = strcmp(record->event, "refused") == 0;
-        if (!is_closed && !is_refused && strcmp(record->event, "connected") != 0)
-            continue;
-        const char *port = event_field(record, "port");
-        struct host *host =
-            find_host(ret_hosts, event_field(record, "host"), strcmp(port, "0") == 0 ? "" : port);
-        host->connections += is_closed;
-        host->sent += is_closed ? strtoull(event_field(record, "sent"), NULL, 10) : 0;
-        host->received += is_closed ? strtoull(event_field(record, "received"), NULL, 10) : 0;
-        host->refused += is_refused;
-        if (is_refused)
-            host->why = event_field(record, "why");
-    }
-}
-
 static void add_hosts(struct buf *out, const struct page *page)
 {
-    auto_vec host_list hosts = {0};
-    collect_hosts(page, &hosts);
+    auto_vec session_hosts hosts = {0};
+    facts_hosts(page->facts, &hosts);
     buf_add_str(out, "<h2>Hosts</h2>\n");
     buf_add_str(
         out,
         hosts.count
             ? "<table><tr><th>host<th class=n>connections<th class=n>bytes sent<th class=n>bytes received<th></tr>\n"
             : "<p class=dim>None.</p>\n");
-    vec_each (const struct host, host, &hosts) {
+    vec_each (const struct session_host, host, &hosts) {
         buf_printf(out, "<tr%s><td class=m>", host->refused ? " class=denied" : "");
         text_add_html(out, host->name);
         buf_add_str(out, *host->port ? ":" : "");
@@ -336,8 +240,8 @@ static void add_process(struct buf *out, const struct processes *processes, size
 static void add_processes(struct buf *out, const struct page *page)
 {
     struct processes processes = {0};
-    for (size_t i = 0; i < page->records.count; i++)
-        processes_take(&processes, &page->records.at[i]);
+    for (size_t i = 0; i < page->facts->records.count; i++)
+        processes_take(&processes, &page->facts->records.at[i]);
     buf_add_str(out, "<h2>Processes</h2>\n");
     if (!processes.all.count)
         buf_add_str(out, "<p class=dim>Not recorded. <code>bawn --log-exec</code> records them.</p>\n");
@@ -355,8 +259,8 @@ static void add_timeline(struct buf *out, struct arena *arena, const struct page
 {
     enum { MOST_ROWS = 20000 };
     buf_add_str(out, "<h2>Timeline</h2>\n<table>\n");
-    for (size_t i = 0; i < page->records.count && i < MOST_ROWS; i++) {
-        const struct journal_record *record = &page->records.at[i];
+    for (size_t i = 0; i < page->facts->records.count && i < MOST_ROWS; i++) {
+        const struct journal_record *record = &page->facts->records.at[i];
         auto_buf struct buf sentence = {0};
         event_add_sentence(&sentence, record, page->home);
         bool is_denial = event_kinds(record->event) & EVENT_DENIED;
@@ -369,48 +273,23 @@ static void add_timeline(struct buf *out, struct arena *arena, const struct page
         buf_add_str(out, "</td></tr>\n");
     }
     buf_add_str(out, "</table>\n");
-    if (page->records.count > MOST_ROWS)
-        buf_printf(out, "<p class=dim>and %zu more records</p>\n", page->records.count - MOST_ROWS);
-}
-
-static void read_records(struct arena *arena, int session_fd, struct page *page)
-{
-    auto_fd int fd = openat(session_fd, SESSION_JOURNAL, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    auto_buf struct buf text = {0};
-    page->is_cut = fd < 0 || buf_read(&text, fd, JOURNAL_LARGEST) < 0 || text.size >= JOURNAL_LARGEST;
-    if (!text.size)
-        return;
-    for (const char *line = buf_text(&text), *end; (end = strchr(line, '\n')); line = end + 1) {
-        struct journal_record record;
-        if (journal_record_parse(arena, line, (size_t)(end - line), &record))
-            vec_push(&page->records, record);
-    }
-}
-
-static void verify(struct arena *arena, int session_fd, struct page *page)
-{
-    struct journal_end end;
-    struct err err = {0};
-    page->is_whole = journal_verify(session_fd, SESSION_JOURNAL, &end, &err) == 0;
-    page->integrity = page->is_whole
-                          ? arena_printf(arena, "%" PRIu64 " records, hash chain intact.", end.records)
-                          : arena_printf(arena, "The hash chain of this journal is broken: %s.", err.message);
+    if (page->facts->records.count > MOST_ROWS)
+        buf_printf(out, "<p class=dim>and %zu more records</p>\n", page->facts->records.count - MOST_ROWS);
 }
 
 bool session_page_add(struct buf *out, struct arena *arena, int session_fd, const char *session,
                       const char *home, const struct changed *changed)
 {
-    struct page page = {.session = session, .home = home, .changed = changed};
-    verify(arena, session_fd, &page);
-    read_records(arena, session_fd, &page);
+    struct session_facts facts;
+    facts_read(arena, session_fd, &facts);
+    struct page page = {.session = session, .home = home, .changed = changed, .facts = &facts};
     add_head(out, arena, &page);
     add_changes(out, &page);
     add_hosts(out, &page);
     add_processes(out, &page);
     add_timeline(out, arena, &page);
     buf_add_str(out, "</body></html>\n");
-    for (size_t i = 0; i < page.records.count; i++)
-        journal_record_free(&page.records.at[i]);
-    vec_free(&page.records);
-    return page.is_whole;
+    bool is_whole = facts.is_whole;
+    facts_free(&facts);
+    return is_whole;
 }

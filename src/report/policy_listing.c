@@ -97,6 +97,8 @@ static const char *remark_on(const struct listing *listing, const struct operati
 {
     if (operation->is_workspace)
         return "(workspace)";
+    if (operation->is_login)
+        return "(placeholders for its tokens inside)";
     if (operation->make)
         return "(made if missing)";
     if (operation->missing && operation->kind != OP_FLAG)
@@ -178,6 +180,9 @@ static void add_network(struct listing *listing)
             object = host_with_port(arena, operation->value, operation->port);
         else if (operation->kind == OP_REFUSE)
             object = arena_printf(arena, "not %s", host_with_port(arena, operation->value, operation->port));
+        else if (operation->kind == OP_REQUEST)
+            object = arena_printf(arena, "%s, inspected: %s",
+                                  host_with_port(arena, operation->value, operation->port), operation->name);
         else if (operation->kind == OP_PUBLISH)
             object = arena_printf(arena, "port %u inside, open at 127.0.0.1:%u", operation->port,
                                   operation->host_port);
@@ -207,6 +212,28 @@ static void add_environment(struct listing *listing)
                                      present - passed, present - passed == 1 ? "stays" : "stay"));
 }
 
+static void add_secrets(struct listing *listing)
+{
+    struct arena *arena = listing->plan->policy->arena;
+    begin(listing, "Secrets: a placeholder inside, the value outside");
+    vec_each (const struct operation, operation, &listing->plan->operations) {
+        if (operation->kind == OP_SECRET)
+            add_line(listing,
+                     arena_printf(arena, "%s%s, for %s", operation->is_login ? "login outside: " : "",
+                                  operation->name, operation->value),
+                     "", operation->because);
+    }
+}
+
+static void add_forges(struct listing *listing)
+{
+    begin(listing, "Repositories on servers: git by ssh, with your keys outside");
+    vec_each (const struct operation, operation, &listing->plan->operations) {
+        if (operation->kind == OP_FORGE)
+            add_line(listing, operation->name, operation->value, operation->because);
+    }
+}
+
 static const char *means_remark(enum limit_means means)
 {
     switch (means) {
@@ -218,6 +245,8 @@ static const char *means_remark(enum limit_means means)
         return "(enforced by limits on each process)";
     case HELD_BY_SUPERVISOR:
         return "(enforced by bawn)";
+    case HELD_BY_HELPER:
+        return "(enforced by the network helper)";
     case HELD_BY_NOTHING:
         break;
     }
@@ -243,8 +272,7 @@ static void add_words(struct listing *listing, const char *heading, enum operati
     begin(listing, heading);
     vec_each (const struct operation, operation, &listing->plan->operations) {
         if (operation->kind == kind)
-            add_line(listing, kind == OP_ARGUMENT ? operation->value : operation->name, "",
-                     operation->because);
+            add_line(listing, operation->value ? operation->value : operation->name, "", operation->because);
     }
 }
 
@@ -283,16 +311,21 @@ void policy_add_listing(const struct plan *plan, const struct style *style, stru
     add_section(&listing, "Frozen inside", OP_FREEZE);
     add_section(&listing, "Flagged inside: you decide about changes at the end", OP_FLAG);
     add_words(&listing, "Build directories: new programs there are not reported", OP_ARTIFACTS);
+    add_words(&listing, "The machine must have", OP_REQUIRE);
     add_section(&listing, "Can read", OP_BIND_READ);
     add_section(&listing, "Copied into the private home", OP_COPY);
     add_section(&listing, "Caches: yours are readable, changes stay in the sandbox", OP_SEED);
     add_section(&listing, "Copied into the private home without secrets (sifted)", OP_SIFT);
     add_section(&listing, "Kept the same inside and outside", OP_SYNC);
     add_section(&listing, "Sockets", OP_SOCKET);
+    add_words(&listing, "Guarded commands: a question or a refusal when they are executed, not a wall",
+              OP_GUARD);
     add_words(&listing, "Arguments that bawn adds", OP_ARGUMENT);
     add_hidden(&listing);
     add_network(&listing);
     add_environment(&listing);
+    add_secrets(&listing);
+    add_forges(&listing);
     add_limits(&listing);
     add_notes(&listing);
 }

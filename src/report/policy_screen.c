@@ -40,6 +40,8 @@ enum section_name {
     HIDDEN,
     NETWORK,
     VARIABLES,
+    KEPT,
+    FORGES,
     LIMITED,
     SECTIONS
 };
@@ -119,6 +121,7 @@ static const char *remark_on(const struct operation *operation)
 {
     return operation->is_workspace      ? " (workspace)"
            : operation->kind == OP_SIFT ? " (without secrets)"
+           : operation->is_login        ? " (login outside)"
            : operation->kind == OP_SYNC ? " (both ways)"
            : operation->kind == OP_SEED ? " (cache)"
                                         : "";
@@ -244,11 +247,41 @@ static void add_hosts(struct screen *screen, enum operation_kind kind)
     }
 }
 
+static bool is_same_host(const struct operation *a, const struct operation *b)
+{
+    return a->kind == b->kind && a->port == b->port && strcmp(a->value, b->value) == 0;
+}
+
+/* Each host at which TLS ends at the vault because rules judge its requests, once. */
+static void add_inspected(struct screen *screen)
+{
+    const struct operations *all = &screen->plan->operations;
+    for (size_t i = 0; i < all->count; i++) {
+        const struct operation *operation = &all->at[i];
+        bool is_first = operation->kind == OP_REQUEST;
+        size_t rules = 0;
+        for (size_t j = 0; is_first && j < all->count; j++) {
+            bool is_same = is_same_host(&all->at[j], operation);
+            is_first &= !is_same || j >= i;
+            rules += is_same;
+        }
+        if (is_first)
+            add_item(screen, NETWORK,
+                     fit(screen->arena,
+                         arena_printf(screen->arena, "%s inspected, %zu rule%s on requests",
+                                      host_with_port(screen->arena, operation->value,
+                                                     operation->port == PORT_HTTPS ? 0 : operation->port),
+                                      rules, plural(rules)),
+                         ITEM_COLUMNS));
+    }
+}
+
 static void collect_network(struct screen *screen)
 {
     const char *net = operations_net(&screen->plan->operations);
     add_hosts(screen, OP_HOST_PORT);
     add_hosts(screen, OP_PUBLISH);
+    add_inspected(screen);
     size_t hosts = plan_count_hosts(screen->plan);
     if (strcmp(net, "open") == 0)
         add_item(screen, NETWORK, "every host that this machine can reach");
@@ -270,6 +303,17 @@ static void collect_rest(struct screen *screen)
              arena_printf(arena, "%zu of your %zu variable%s, and %zu that the policy sets", passed, present,
                           plural(present), count_operations(screen, OP_ENV_SET)));
     vec_each (const struct operation, operation, &screen->plan->operations) {
+        if (operation->kind == OP_SECRET)
+            add_item(screen, KEPT,
+                     fit(arena,
+                         operation->is_login
+                             ? arena_printf(arena, "%s: login outside", operation->name)
+                             : arena_printf(arena, "%s: outside, for %s", operation->name, operation->value),
+                         ITEM_COLUMNS));
+        if (operation->kind == OP_FORGE)
+            add_item(
+                screen, FORGES,
+                fit(arena, arena_printf(arena, "%s: %s", operation->name, operation->value), ITEM_COLUMNS));
         if (operation->kind != OP_LIMIT)
             continue;
         bool is_soft = operation->held_by == HELD_BY_OOM_SCORE;
@@ -407,8 +451,10 @@ void policy_add_screen(const struct plan *plan, const struct style *style, struc
                      [COPIED] = {.label = "copied", .least = 1},
                      [SOCKETS] = {.label = "sockets", .least = 1},
                      [HIDDEN] = {.label = "hidden", .least = 2, .has_commas = true},
-                     [NETWORK] = {.label = "network", .least = 3, .grows = true},
+                     [NETWORK] = {.label = "network", .least = 2, .grows = true},
                      [VARIABLES] = {.label = "variables", .least = 1},
+                     [KEPT] = {.label = "secrets", .least = 1},
+                     [FORGES] = {.label = "forges", .least = 1},
                      [LIMITED] = {.label = "limits", .least = 1}},
     };
     collect_files(&screen);

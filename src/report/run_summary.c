@@ -130,6 +130,10 @@ static void add(struct lines *lines, enum colour colour, const char *text)
 static void add_files(struct lines *lines)
 {
     const struct changed *changed = lines->summary->changed;
+    if (changed->mode == RECORD_DISCARD) {
+        begin_line(lines, COLOUR_BOLD, "files");
+        buf_add_str(lines->out, "what it wrote in the workspace was discarded\n");
+    }
     if (!changed->count)
         return;
     bool waits = changed->mode == RECORD_REVIEW;
@@ -218,6 +222,17 @@ static void add_tripwires(struct lines *lines)
     }
 }
 
+static void add_misused(struct lines *lines)
+{
+    const misused_list *misused = lines->summary->misused;
+    for (size_t i = 0; i < misused->count && i < MOST_SHOWN; i++) {
+        begin_line(lines, COLOUR_RED, i ? "" : "secret");
+        buf_printf(lines->out, "the placeholder of %s was sent to ", misused->at[i].name);
+        add(lines, COLOUR_PLAIN, misused->at[i].host);
+        buf_add_str(lines->out, ", which it is not for\n");
+    }
+}
+
 static void add_walls(struct lines *lines)
 {
     const struct plan *plan = lines->summary->plan;
@@ -262,7 +277,8 @@ static void add_commands(struct lines *lines)
                  arena_printf(lines->arena, waits ? "bawn review %s" : "bawn undo %s", summary->session),
                  waits ? "applies or discards each file" : "takes the changes back");
     }
-    size_t offered = 0;
+    /* After a tripwire nobody should be led to open more. */
+    size_t offered = summary->fired->count || summary->misused->count ? MOST_OFFERED : 0;
     for (size_t i = 0; i < summary->refused->count && offered < MOST_OFFERED; i++) {
         const char *command = allow_command(summary->plan->policy, &summary->refused->at[i]);
         if (!command)
@@ -277,7 +293,7 @@ static void add_commands(struct lines *lines)
         add_next(lines, &is_first, arena_printf(lines->arena, "bawn home fetch %s", typed ? typed : "PATH"),
                  "copies it here");
     }
-    if (summary->session && (summary->refused_in_all || summary->fired->count))
+    if (summary->session && (summary->refused_in_all || summary->fired->count || summary->misused->count))
         add_next(lines, &is_first, arena_printf(lines->arena, "bawn log %s --denied", summary->session),
                  NULL);
 }
@@ -285,9 +301,9 @@ static void add_commands(struct lines *lines)
 /* A short run that changed and was refused nothing is not worth a line. */
 static bool is_worth_telling(const struct run_summary *summary)
 {
-    return summary->changed->count || summary->refused_in_all || summary->unreachable->count ||
-           summary->fired->count || summary->left->list.count ||
-           summary->milliseconds / 1000 >= WORTH_TELLING_SECONDS;
+    return summary->changed->count || summary->changed->mode == RECORD_DISCARD || summary->refused_in_all ||
+           summary->unreachable->count || summary->fired->count || summary->misused->count ||
+           summary->left->list.count || summary->milliseconds / 1000 >= WORTH_TELLING_SECONDS;
 }
 
 void run_summary_add_text(const struct run_summary *summary, const struct style *style, struct buf *out)
@@ -305,6 +321,7 @@ void run_summary_add_text(const struct run_summary *summary, const struct style 
     add_unreachable(&lines);
     add_refused(&lines);
     add_tripwires(&lines);
+    add_misused(&lines);
     add_walls(&lines);
     add_home(&lines);
     add_commands(&lines);
@@ -331,6 +348,12 @@ static void add_strings(struct json *json, const struct run_summary *summary)
     for (size_t i = 0; i < summary->fired->count; i++)
         json_str(json, NULL, summary->fired->at[i].path);
     json_close(json, ']');
+    if (summary->misused->count)
+        json_open(json, "misused_secrets", '[');
+    for (size_t i = 0; i < summary->misused->count; i++)
+        json_str(json, NULL, summary->misused->at[i].name);
+    if (summary->misused->count)
+        json_close(json, ']');
     json_open(json, "given_up", '[');
     for (size_t i = 0; i < summary->plan->given_up.count; i++)
         json_str(json, NULL, wall_name(summary->plan->given_up.at[i].wall));
@@ -389,7 +412,7 @@ void run_summary_add_line(const struct run_summary *summary, struct buf *out)
             text_add_printable(out, object, strlen(object));
         }
     }
-    add_counted(out, summary->fired->count, "tripwire", "tripwires");
+    add_counted(out, summary->fired->count + summary->misused->count, "tripwire", "tripwires");
     add_counted(out, summary->plan->given_up.count, "wall given up", "walls given up");
     buf_add_char(out, '\n');
 }
@@ -428,6 +451,8 @@ void run_summary_add_markdown(const struct run_summary *summary, struct buf *out
         add_row(out, "refused", refused_object(arena, &summary->refused->at[i]));
     for (size_t i = 0; i < summary->fired->count; i++)
         add_row(out, "tripwire", summary->fired->at[i].path);
+    for (size_t i = 0; i < summary->misused->count; i++)
+        add_row(out, "misused secret", summary->misused->at[i].name);
     for (size_t i = 0; i < summary->plan->given_up.count; i++)
         add_row(out, "wall given up", wall_name(summary->plan->given_up.at[i].wall));
     size_t offered = 0;

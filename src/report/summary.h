@@ -35,6 +35,7 @@ struct run_summary {
     const refused_list *refused, *unreachable;
     size_t refused_in_all; /* the list has a bound */
     const fired_list *fired;
+    const misused_list *misused;
     const struct home_files *left; /* new files in the private home */
 };
 
@@ -54,6 +55,9 @@ void home_files_add(struct buf *out, const struct style *style, const struct hom
 /* Reads the journal of the session, and adds: the command, how long it took, refusals, changes, risky files. */
 void review_summary_add(const struct patch *patch, int session_fd, const struct record *record,
                         const change_list *changes, struct buf *out);
+
+/* The beginning of a page that needs nothing else and loads nothing, with its heading. */
+void page_begin_add(struct buf *out, const char *title);
 
 /* Adds the page. Returns whether the hash chain of the session's journal is intact. `home` is shown as ~. */
 bool session_page_add(struct buf *out, struct arena *arena, int session_fd, const char *session,

@@ -1,4 +1,4 @@
-/* Which rule decides about a path, a host or a variable, in a paragraph or as JSON. */
+/* Which rule decides about a path, a host, a request or a variable, in a paragraph or as JSON. */
 #include <ctype.h>
 #include <string.h>
 
@@ -8,11 +8,12 @@
 #include "policy/decide.h"
 #include "report/messages.h"
 #include "report/policy_text.h"
+#include "report/why_request.h"
 
-/* A question about a path, a host or a variable, and its answer. */
+/* A question about a path, a host, a request or a variable, and its answer. */
 struct answer {
     const char *asked;
-    const char *kind;     /* "path", "host", "variable" */
+    const char *kind;     /* "path", "host", "request", "variable", "repository" */
     const char *decision; /* one word, for machines */
     const char *sentence;
     const struct rule *decides;   /* may be NULL */
@@ -147,7 +148,9 @@ static int answer_path(const struct plan *plan, const struct style *style, const
     answer->decides = verdict.decides ? verdict.decides->rule : NULL;
     const char *by = verdict.access == ACCESS_FLAGGED && answer->decides ? answer->decides->by : NULL;
     const char *kind = by ? arena_printf(arena, "%s file", by) : NULL;
-    const char *missing = place->kind == FILE_MISSING ? "it does not exist now" : NULL;
+    const char *missing = place->kind != FILE_MISSING     ? NULL
+                          : verdict.access == ACCESS_NONE ? "outside, nothing is there now"
+                                                          : "it does not exist now";
     answer->sentence =
         arena_printf(arena, "%s%s%s%s%s%s%s", lead, sentence_for_path(plan, place->real, &verdict),
                      kind || missing ? " (" : "", kind ? kind : "", kind && missing ? "; " : "",
@@ -213,13 +216,39 @@ static int answer_host(const struct plan *plan, const char *asked, struct answer
     answer->decides = decide_host(plan->policy, &host, port, &answer->candidates).decides;
     bool allowed = answer->decides && answer->decides->verb == VERB_CONNECT;
     answer->decision = allowed ? "connect" : "refused";
-    answer->sentence = allowed           ? "can be reached"
-                       : answer->decides ? "cannot be reached: a rule refuses it"
-                       : host.kind == HOST_ADDRESS
-                           ? "cannot be reached: no rule names it"
-                           : "cannot be reached: no rule names it, so its name does not resolve";
+    bool is_judged = allowed && decide_judges_requests(plan->policy, &host, port);
+    if (is_judged)
+        answer->candidates.count = 0; /* its rules on requests add up */
+    answer->sentence =
+        is_judged         ? "can be reached; rules judge each request (`bawn why GET https://HOST/PATH`)"
+        : allowed         ? "can be reached"
+        : answer->decides ? "cannot be reached: a rule refuses it"
+        : host.kind == HOST_ADDRESS ? "cannot be reached: no rule names it"
+                                    : "cannot be reached: no rule names it, so its name does not resolve";
     const char *object = port == PORT_HTTPS && !allowed ? host_text(arena, &host) : answer->asked;
     suggest(answer, object, allowed ? "refuse" : "connect", NULL);
+    return 0;
+}
+
+/* At a host whose requests are judged, the answer is about the request; elsewhere about the host. */
+static int answer_request(const struct plan *plan, const char *asked, struct answer *answer, struct err *err)
+{
+    struct why_request request;
+    if (why_request_read(plan, asked, &request, err) < 0 || answer_host(plan, request.place, answer, err) < 0)
+        return -1;
+    bool is_reached = answer->decision && strcmp(answer->decision, "connect") == 0;
+    if (!is_reached || !request.is_judged)
+        return 0;
+    answer->candidates.count = 0;
+    why_request_decide(plan, &request, &answer->candidates);
+    answer->asked = asked;
+    answer->kind = "request";
+    answer->decides = request.decides;
+    answer->decision = request.is_allowed ? "connect" : "refused";
+    answer->sentence = request.sentence;
+    answer->object = answer->changes[0] = NULL;
+    if (request.object)
+        suggest(answer, request.object, request.is_allowed ? "refuse" : "connect", NULL);
     return 0;
 }
 
@@ -228,6 +257,14 @@ static void answer_variable(const struct plan *plan, const char *name, struct an
     struct arena *arena = plan->policy->arena;
     answer->kind = "variable";
     answer->asked = arena_printf(arena, "$%s", name);
+    const struct rule *secret = decide_secret(plan->policy, name);
+    if (secret) {
+        answer->decides = secret;
+        answer->decision = "outside";
+        answer->sentence = "stays outside: inside is a placeholder, for the hosts of a rule "
+                           "(--secrets inside passes the value)";
+        return;
+    }
     answer->decides = decide_env(plan->policy, name, &answer->candidates).decides;
     bool passes = answer->decides && answer->decides->verb == VERB_ENV;
     bool is_default = passes && answer->decides->env.is_default;
@@ -239,6 +276,47 @@ static void answer_variable(const struct plan *plan, const char *name, struct an
                        : answer->decides ? "is not passed on: a rule unsets it"
                                          : "is not passed on: no rule names it";
     suggest(answer, name, passes ? "unset" : "env", NULL);
+}
+
+/* "git@HOST:PATH" and "git@HOST/PATH", as the addresses of repositories are written. */
+static bool looks_like_repository(const char *asked)
+{
+    size_t user = strcspn(asked, "@:/");
+    size_t host = asked[user] == '@' ? user + 1 + strcspn(asked + user + 1, ":/") : 0;
+    return user && host && asked[host] && asked[host + 1];
+}
+
+static bool names_repository(struct arena *arena, const char *asked, const struct forge_object *forge)
+{
+    const char *const separators[] = {":", "/", ":/"}, *const endings[] = {"", ".git"};
+    const char *host = host_with_port(arena, forge->host, forge->port);
+    for (size_t i = 0; i < array_len(separators); i++) {
+        for (size_t j = 0; j < array_len(endings); j++) {
+            if (strcmp(asked, arena_printf(arena, "%s@%s%s%s%s", forge->user, host, separators[i],
+                                           forge->path, endings[j])) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* What git may do there by ssh, with keys that stay outside. */
+static void answer_repository(const struct plan *plan, const char *asked, struct answer *answer)
+{
+    struct arena *arena = plan->policy->arena;
+    answer->kind = "repository";
+    answer->decision = "refused";
+    answer->sentence = "cannot be reached by git with your keys: no `forge` rule names it";
+    vec_each (const struct operation, operation, &plan->operations) {
+        if (operation->kind != OP_FORGE || !names_repository(arena, asked, operation->because->forge))
+            continue;
+        bool is_second = answer->decides;
+        answer->decides = operation->because;
+        answer->decision = "forge";
+        answer->sentence = is_second ? arena_printf(arena, "%s, and %s", answer->sentence, operation->value)
+                                     : arena_printf(arena, "may be used by git with your keys outside: %s",
+                                                    operation->value);
+    }
 }
 
 /* A path has a slash or a tilde, or exists; a host has a dot or a colon. */
@@ -268,6 +346,12 @@ static int answer_question(const struct plan *plan, const struct style *style, c
     };
     if (*asked == '$' && asked[1]) {
         answer_variable(plan, asked + 1, ret_answer);
+        return 0;
+    }
+    if (why_is_request(asked))
+        return answer_request(plan, asked, ret_answer, err);
+    if (looks_like_repository(asked)) {
+        answer_repository(plan, asked, ret_answer);
         return 0;
     }
     if (looks_like_path(plan, asked))
@@ -300,8 +384,9 @@ static void add_changes(struct buf *out, const struct style *style, struct arena
         buf_add_str(out, "ask the administrator, who locked it\n");
         return;
     }
-    const char *word = shell_word(arena, answer->object);
-    const char *flag_word = answer->flag_object ? shell_word(arena, answer->flag_object) : word;
+    bool is_request = strcmp(answer->kind, "request") == 0; /* in a file these are two words */
+    const char *quoted = shell_word(arena, answer->object), *word = is_request ? answer->object : quoted;
+    const char *flag_word = answer->flag_object ? shell_word(arena, answer->flag_object) : quoted;
     for (size_t i = 0; answer->changes[i]; i++)
         style_add(style, out, COLOUR_PLAIN,
                   arena_printf(arena, "%s--%s %s", i ? " or " : "", answer->changes[i], flag_word));
@@ -310,6 +395,12 @@ static void add_changes(struct buf *out, const struct style *style, struct arena
     buf_add_str(out, "` in ");
     style_add(style, out, COLOUR_PLAIN, answer->user_policy);
     buf_add_char(out, '\n');
+    if (strcmp(answer->changes[0], "connect") == 0 && !answer->decides && !is_request) {
+        buf_add_str(out, "  ");
+        style_add(style, out, COLOUR_DIM, "in a run  ");
+        style_add(style, out, COLOUR_PLAIN, arena_printf(arena, "bawn allow %s", flag_word));
+        buf_add_char(out, '\n');
+    }
 }
 
 static void add_text(struct buf *out, const struct style *style, struct arena *arena,

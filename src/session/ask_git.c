@@ -42,8 +42,12 @@ static int run_alone(const struct git_asker *asker, const struct git_errand *err
                             .terminal_fd = -1,
                             .own_group = true,
                             .seconds = errand->seconds};
+    struct foreground foreground = FOREGROUND_NONE;
+    foreground.launch = &launch;
+    foreground.launched = &launched;
+    foreground.loop = &loop;
     if (launch_start(&launch, &launched, &err) < 0 ||
-        supervise(&launch, &launched, &loop, &standstill, &tripwires, &outcome, &err) < 0)
+        supervise(&foreground, &standstill, &tripwires, &outcome, &err) < 0)
         return EXIT_REFUSED;
     return outcome.status;
 }

@@ -249,6 +249,15 @@ static int make(const struct caller *caller, struct launch *launch, struct arena
     return write_new(tree_fd, ".git", link_to(arena, branch->workspace, branch->admin), err);
 }
 
+/* Where a new branch begins: a commit, as its whole hash, or where another branch stands. */
+static bool find_start(int git_fd, const char *from, struct git_position *ret_at)
+{
+    struct bytes text = bytes_of(from, strlen(from));
+    if (git_position_take(&text, ret_at) && text.size == 0)
+        return true;
+    return git_branch_is_sound(from) && git_branch_position(git_fd, from, ret_at);
+}
+
 int branch_open(const struct caller *caller, const struct run_request *request, struct launch *launch,
                 struct arena *arena, struct branch *ret_branch)
 {
@@ -268,7 +277,12 @@ int branch_open(const struct caller *caller, const struct run_request *request, 
         return refuse(caller, arena_printf(arena, "the branch %s is checked out already", branch->name),
                       "use another name; bawn makes the branch");
     ret_branch->is_new = !git_branch_position(git_fd, branch->name, &ret_branch->at);
-    if (branch->is_new && !git_head_position(git_fd, &ret_branch->at))
+    if (branch->is_new && request->branch_from && !find_start(git_fd, request->branch_from, &ret_branch->at))
+        return refuse(
+            caller,
+            arena_printf(arena, "'%s' is neither a branch nor a whole commit hash", request->branch_from),
+            NULL);
+    if (branch->is_new && !request->branch_from && !git_head_position(git_fd, &ret_branch->at))
         return refuse(caller, "the repository has no commit to start a branch from",
                       "commit something first, or use --review");
     char head[GIT_NAME_MOST + 1];

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "kernel/landlock.h"
+#include "kernel/probe.h"
 #include "kernel/process.h"
 #include "kernel/seccomp.h"
 
@@ -27,6 +28,17 @@ void caller_note(const struct caller *caller, const char *message, const char *h
 void caller_say_err(const struct caller *caller, const struct err *err)
 {
     caller_say(caller, err->message, *err->hint ? err->hint : NULL);
+}
+
+bool machine_lacks_namespaces(void *context not_used)
+{
+    return !probe_namespaces();
+}
+
+bool machine_lacks_vault(void)
+{
+    auto_arena struct arena arena = {0};
+    return !libexec_find(&arena, "bawn-vault");
 }
 
 void machine_look(wall_set asked, struct machine *ret_machine)

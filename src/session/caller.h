@@ -45,7 +45,11 @@ struct caller {
     const char *const *environment; /* NAME=VALUE, ended by NULL */
     const char *account_home;       /* from the account database if $HOME is not set; may be NULL */
     void (*look_at_machine)(wall_set asked, struct machine *ret_machine); /* called when a plan is made */
-    const struct machine *machine; /* NULL, or the result of an earlier look */
+    bool (*lacks_namespaces)(void *context); /* can none be made here? NULL: they can */
+    void *namespaces_context;
+    bool (*lacks_vault)(void);                    /* is bawn-vault missing? NULL: it is there */
+    const char *(*own_path)(struct arena *arena); /* of bawn, as process_own_path(); NULL: not known */
+    const struct machine *machine;                /* NULL, or the result of an earlier look */
     struct trace trace;
     char *heap; /* start of bawn's own heap; below it lies libc's. NULL: not known */
     const struct speaker *speaker;
@@ -67,6 +71,12 @@ void caller_say_err(const struct caller *caller, const struct err *err);
 
 /* Looks at the real machine. Only the walls asked about are tested, so a run that gives none up pays nothing. */
 void machine_look(wall_set asked, struct machine *ret_machine);
+
+/* Tries whether the real machine makes namespaces. */
+bool machine_lacks_namespaces(void *context);
+
+/* Looks for bawn-vault beside bawn. */
+bool machine_lacks_vault(void);
 
 /* Since a moment of CLOCK_MONOTONIC. */
 int64_t milliseconds_since(struct timespec moment);

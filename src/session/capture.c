@@ -184,9 +184,10 @@ static int begin_aside(const struct capture *capture, struct captured_tree *tree
         return 0; /* the tree is not writable */
     struct arena *arena = loaded->policy.arena;
     int folder_fd = tree->session.folder_fd;
-    struct layers layers;
-    if (layers_make(folder_fd, tree->session.folder, tree->covered, loaded->request.starts[START_RUNTIME],
-                    arena, &layers, err) < 0 ||
+    struct layers layers = {.why_not = "walls without namespaces have no overlay"};
+    if ((loaded->plan.request.on == ON_NAMESPACES &&
+         layers_make(folder_fd, tree->session.folder, tree->covered, loaded->request.starts[START_RUNTIME],
+                     arena, &layers, err) < 0) ||
         record_save(folder_fd, &tree->record, err) < 0)
         return -1;
     const char *why = tree->record.mode == RECORD_BRANCH ? layers.why_not : why_copy(arena, &layers);

@@ -6,6 +6,7 @@
 
 #include "hold/flags.h"
 #include "journal/session.h"
+#include "launch/launch.h"
 #include "report/summary.h"
 #include "session/caller.h"
 #include "session/load.h"
@@ -30,7 +31,8 @@ struct capture {
     struct session *session; /* the run's; its journal is written through this one alone */
     const char *store;       /* absolute path of the content store */
     struct amendments *amendments;
-    struct progress *progress; /* may be NULL */
+    struct progress *progress;       /* may be NULL */
+    const struct launched *launched; /* process 1, if it is there until the layers are removed; else NULL */
     VEC(struct captured_tree) trees;
 };
 
@@ -65,6 +67,13 @@ struct capture_result {
         lacks_changes; /* so it is with a tree whose changes are nowhere else: the run must not end as a success */
 };
 struct capture_result capture_end(struct capture *capture, struct flags *flags);
+
+/*
+ * Before capture_end: are there overlays whose layers it removes? Then process 1 is released only after it. Its overlay keeps most
+ * directories of the layers open, and capture_end leaves the others to it, so that the kernel frees them when process 1 ends, for
+ * which nobody waits.
+ */
+bool capture_leave_layers(struct capture *capture, const struct launched *launched);
 
 /* For repair: takes up the capture of a killed run, and finishes it. */
 int capture_take_up(const struct loaded *loaded, const struct session *session, const struct record *record,

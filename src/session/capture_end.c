@@ -11,6 +11,7 @@
 #include "session/upkeep.h"
 #include "workspace/checkpoint.h"
 #include "workspace/copy.h"
+#include "workspace/layers.h"
 #include "workspace/record.h"
 #include "workspace/snapshot.h"
 
@@ -31,11 +32,15 @@ static int record_live(const struct capture *capture, struct captured_tree *tree
         programs_look(flags, tree->record.workspace, &tree->start, &end);
     record_end(&tree->record);
     tree->record.state = STATE_DONE;
-    struct live live = {capture->store, tree->record.workspace, &tree->start, &end};
+    /* with checkpoints, a state in between may be wanted even if nothing changed in the end */
+    struct live live = {.directory = capture->store,
+                        .workspace = tree->record.workspace,
+                        .start = &tree->start,
+                        .end = &end,
+                        .is_kept = tree->has_checkpoints};
     if (live_save_changes(&live, folder_fd, &tree->record.changes, err) < 0)
         return -1;
-    /* with checkpoints, a state in between may be wanted even if nothing changed in the end */
-    if (tree->record.changes == 0 && !tree->has_checkpoints) {
+    if (tree->record.changes == 0 && !live.is_kept) {
         record_forget(folder_fd);
         return 0;
     }
@@ -50,6 +55,20 @@ static int wait_for_disk(const struct capture *capture, int folder_fd, struct er
 {
     auto_store struct store store = STORE_NONE;
     return store_open(capture->store, &store, err) < 0 ? -1 : record_wait_for_disk(&store, folder_fd, err);
+}
+
+/* The layers are about to be removed: process 1 gets the directories that its overlay does not keep open. */
+static void leave_marks(const struct capture *capture, int folder_fd)
+{
+    int marks[LAYERS_MARKS];
+    if (!capture->launched)
+        return;
+    layers_open_marks(folder_fd, marks);
+    for (size_t i = 0; i < LAYERS_MARKS; i++) {
+        if (marks[i] >= 0)
+            launch_leave(capture->launched, marks[i]);
+        fd_close(marks[i]);
+    }
 }
 
 /* Reads the changes from the overlay or copy into the record of a review; for --discard, removes them. */
@@ -84,6 +103,7 @@ static int record_aside(const struct capture *capture, struct captured_tree *tre
         (record->changes && wait_for_disk(capture, folder_fd, err) < 0))
         return -1;
     tree->is_recorded = true;
+    leave_marks(capture, folder_fd);
     if (kept_aside_remove(folder_fd, capture->progress, err) < 0)
         return -1;
     if (!record->changes)
@@ -210,6 +230,17 @@ struct capture_result capture_end(struct capture *capture, struct flags *flags)
     }
     vec_free(&capture->trees);
     return result;
+}
+
+bool capture_leave_layers(struct capture *capture, const struct launched *launched)
+{
+    for (size_t i = 0; capture && i < capture->trees.count; i++) {
+        const struct captured_tree *tree = &capture->trees.at[i];
+        bool is_aside = tree->record.mode == RECORD_REVIEW || tree->record.mode == RECORD_DISCARD;
+        if (tree->is_on && is_aside && !tree->is_copied)
+            capture->launched = launched;
+    }
+    return capture && capture->launched;
 }
 
 int capture_take_up(const struct loaded *loaded, const struct session *session, const struct record *record,

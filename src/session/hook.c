@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/attr.h"
 #include "base/buf.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "kernel/process.h"
 
@@ -29,7 +30,7 @@ static const char *without_markup(struct arena *arena, const char *text)
     return arena_str(arena, buf_text(&plain));
 }
 
-static char **environment_of(const struct caller *caller, struct arena *arena, const struct hook *hook)
+char **hook_environment(const struct caller *caller, struct arena *arena, const struct hook *hook)
 {
     VEC(char *) variables = {0};
     for (size_t i = 0; caller->environment[i]; i++) {
@@ -44,6 +45,45 @@ static char **environment_of(const struct caller *caller, struct arena *arena, c
     return variables.at;
 }
 
+static _Noreturn void become_buttons(struct arena *arena, const struct hook *hook, int out_fd,
+                                     char **environment)
+{
+    const char *arguments[] = {"notify-send",
+                               "--app-name=bawn",
+                               "--urgency=critical",
+                               "--action=once=Once",
+                               "--action=session=This session",
+                               "--action=no=No",
+                               "--",
+                               "bawn",
+                               without_markup(arena, hook->text),
+                               NULL};
+    dup2(out_fd, STDOUT_FILENO);
+    execve(notifier, (char *const *)arguments, environment);
+    _exit(127);
+}
+
+/* Shows a message with buttons, waits for one, and becomes the verb that answers. */
+static _Noreturn void become_question(struct arena *arena, const struct hook *hook, char **environment)
+{
+    static const char *const words[] = {"once", "session", "no"};
+    char chosen[16] = "";
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        _exit(127);
+    pid_t child = fork();
+    if (child == 0)
+        become_buttons(arena, hook, ends[1], environment);
+    close(ends[1]);
+    ssize_t got = child < 0 ? -1 : read(ends[0], chosen, sizeof(chosen) - 1);
+    chosen[got > 0 ? strcspn(chosen, "\n") : 0] = '\0';
+    if (!text_is_among(chosen, words, array_len(words)))
+        _exit(0);
+    const char *arguments[] = {hook->answer.program, "answer", hook->answer.question, chosen, NULL};
+    execve(hook->answer.program, (char *const *)arguments, environment);
+    _exit(127);
+}
+
 static _Noreturn void become_hook(const struct caller *caller, const struct hook *hook)
 {
     struct arena arena = {0};
@@ -52,8 +92,10 @@ static _Noreturn void become_hook(const struct caller *caller, const struct hook
     struct sigaction usual = {.sa_handler = SIG_DFL};
     sigaction(SIGPIPE, &usual, NULL);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    char **environment = environment_of(caller, &arena, hook);
-    if (hook->program) {
+    char **environment = hook_environment(caller, &arena, hook);
+    if (hook->answer.program) {
+        become_question(&arena, hook, environment);
+    } else if (hook->program) {
         execve(*hook->program, (char *const *)hook->program, environment);
     } else if (hook->command && *hook->command) {
         const char *arguments[] = {"sh", "-c", hook->command, NULL};

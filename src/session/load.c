@@ -1,6 +1,7 @@
 #include "session/load.h"
 
 #include "base/path.h"
+#include "policy/decide.h"
 #include "report/messages.h"
 #include "trust/trust.h"
 
@@ -53,6 +54,7 @@ int load_request(const struct caller *caller, struct loaded *loaded)
     struct policy_request *request = &loaded->request;
     request->fs = &loaded->fs;
     request->environment = caller->environment;
+    request->own_path = caller->own_path;
     request->is_trusted = is_trusted;
     request->trust_context = loaded;
     struct err err = {0};
@@ -116,6 +118,28 @@ void load_say_diags(const struct speaker *speaker, const struct loaded *loaded)
     speaker->show(speaker, &text);
 }
 
+static enum foundation choose_foundation(const struct caller *caller, const struct run_request *asked)
+{
+    if (asked->on)
+        return *asked->on;
+    return caller->lacks_namespaces && caller->lacks_namespaces(caller->namespaces_context) ? ON_LANDLOCK
+                                                                                            : ON_NAMESPACES;
+}
+
+/* Why secrets cannot stay outside here. Nobody looks for bawn-vault unless there is a secret. */
+static const char *find_no_vault(const struct caller *caller, const struct loaded *loaded, enum foundation on)
+{
+    vec_each (const struct rule, rule, &loaded->policy.rules) {
+        if (rule->verb != VERB_SECRET || (!caller_variable(caller, rule->secret->name) &&
+                                          !secret_login_file(&loaded->policy, rule->secret)))
+            continue;
+        if (on == ON_LANDLOCK)
+            return "only namespaces can keep it outside";
+        return caller->lacks_vault && caller->lacks_vault() ? "bawn-vault is not installed" : NULL;
+    }
+    return NULL;
+}
+
 int load_plan(const struct caller *caller, const struct run_request *asked, struct loaded *loaded)
 {
     int status = load_policy(caller, asked, loaded);
@@ -126,11 +150,15 @@ int load_plan(const struct caller *caller, const struct run_request *asked, stru
     load_say_diags(caller->speaker, loaded);
     if (loaded->diags.errors)
         return EXIT_BAD_INPUT;
+    enum foundation on = choose_foundation(caller, asked);
+    loaded->policy.request.no_vault = find_no_vault(caller, loaded, on);
     struct plan_request request = {
         .nested = asked->nested,
         .degraded = asked->degraded,
         .lacking = loaded->machine.lacking,
+        .on = on,
         .is_root = loaded->machine.is_root,
+        .asks = asked->asks || decide_switch(&loaded->policy, VERB_ASK, false),
         .cgroup_memory = loaded->machine.cgroup.holds_memory,
         .cgroup_pids = loaded->machine.cgroup.holds_pids,
     };

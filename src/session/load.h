@@ -20,16 +20,25 @@ struct run_request {
     bool is_exact;                /* the workspace is what a rule names, without the repository around it */
     const char *workspace_remedy; /* hint if there is no workspace; NULL: name one with --workspace */
     wall_set degraded;            /* walls that may be given up */
+    const enum foundation *on;    /* NULL: namespaces where they can be had, otherwise Landlock */
     bool read_only, full_access, fresh_home, nested;
     bool review, review_all, discard; /* capture changes aside, of every tree, or throw them away */
     const char *branch;               /* write the worktree of this branch; NULL: none */
+    const char *branch_from;          /* a new branch begins at this branch or commit; NULL: at HEAD */
     uint64_t checkpoint_seconds;      /* 0: no checkpoints */
     bool log_exec;
-    bool keep_flagged;        /* new content in flagged files stays, without asking */
-    bool asks;                /* connections to hosts that no rule names wait for an answer */
-    bool notifies;            /* report a tripwire at once … */
-    const char *notify;       /* … with this command; "": on the desktop */
+    bool learns;            /* note what the command wants and does not get … */
+    uint64_t learn_seconds; /* … and end it after so long; 0: when it ends */
+    bool keep_flagged;      /* new content in flagged files stays, without asking */
+    bool asks;              /* connections to hosts that no rule names wait for an answer */
+    bool notifies;          /* report a tripwire at once … */
+    const char *notify;     /* … with this command; "": on the desktop */
+    void (*begun)(void *context, const char *session); /* is told the name of the session; or NULL */
+    void (*ended)(
+        void *context);       /* the command has ended, and takes nothing that another could want; or NULL */
+    void *watcher;            /* the context of both */
     bool wants_changes;       /* the list of changed files will be read: finding it costs time */
+    int rate_fd;              /* the table of a rate limit that runs share; 0: none */
     const char *const *verbs; /* bawn's own, for a mistyped one; ended by NULL. NULL: none */
     char *const *typed;       /* bawn's own arguments, ended by NULL */
     const char *trial_state;  /* for `bawn prove`: the folder of its temporary session; NULL: a real run */

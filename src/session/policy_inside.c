@@ -30,7 +30,8 @@ static void add_rule(struct buf *out, const struct rule *rule)
     if (is_placed)
         return;
     buf_printf(out, "%s ", verb_word(rule->verb));
-    if (strpbrk(rule->written, " \t\n\"'\\#"))
+    if (!rule->request &&
+        strpbrk(rule->written, " \t\n\"'\\#")) /* one with a path has methods as a second word */
         add_quoted(out, rule->written);
     else
         buf_add_str(out, rule->written);

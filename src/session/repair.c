@@ -17,6 +17,7 @@
 #include "kernel/process.h"
 #include "report/event.h"
 #include "session/ask_git.h"
+#include "session/bare.h"
 #include "session/capture.h"
 #include "supervise/control.h"
 #include "workspace/copy.h"
@@ -253,6 +254,17 @@ static enum whereabouts find_workspace(struct arena *arena, const struct session
     return device && device == device_above(arena, record->workspace) ? WORKSPACE_GONE : WORKSPACE_AWAY;
 }
 
+/* The state folder, found without a policy: XDG_STATE_HOME, or its default in the home. */
+static const char *find_state(const struct caller *caller, struct arena *arena)
+{
+    const char *state = caller_variable(caller, "XDG_STATE_HOME");
+    const char *home = caller_variable(caller, "HOME");
+    if (state && *state == '/')
+        return state;
+    home = home && *home ? home : caller->account_home;
+    return home && *home == '/' ? arena_printf(arena, "%s/.local/state", home) : NULL;
+}
+
 static int repair_one(void *context, struct session *session, struct err *err)
 {
     const struct caller *caller = context;
@@ -262,7 +274,10 @@ static int repair_one(void *context, struct session *session, struct err *err)
         journal_event(&session->journal, "killed");
     wait_for_sandbox(session);
     control_remove(session->folder_fd);
-    if (home_repair(session, err) < 0)
+    /* The modes of frozen files are as before when the workspace is compared with its snapshot, and not before everything inside has ended. */
+    const char *state = find_state(caller, &arena);
+    if (bare_remove(session, err) < 0 || (state && modes_tidy(&arena, state, err) < 0) ||
+        home_repair(session, err) < 0)
         return -1;
     int found = record_load(session->folder_fd, &arena, &record, err);
     record.name = session->name;
@@ -357,17 +372,6 @@ static bool repair_all(const struct caller *caller, const char *state_directory,
     return all_are_repaired;
 }
 
-/* The state folder, found without a policy: XDG_STATE_HOME, or its default in the home. */
-static const char *find_state(const struct caller *caller, struct arena *arena)
-{
-    const char *state = caller_variable(caller, "XDG_STATE_HOME");
-    const char *home = caller_variable(caller, "HOME");
-    if (state && *state == '/')
-        return state;
-    home = home && *home ? home : caller->account_home;
-    return home && *home == '/' ? arena_printf(arena, "%s/.local/state", home) : NULL;
-}
-
 static void say_removed(void *context, const char *path)
 {
     auto_arena struct arena arena = {0};
@@ -384,6 +388,8 @@ void repair_killed(const struct caller *caller)
         caller_say_err(caller, &err);
     if (state)
         repair_all(caller, state, false);
+    if (state && modes_tidy(&arena, state, &err) < 0)
+        caller_say_err(caller, &err);
 }
 
 /*

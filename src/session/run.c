@@ -10,7 +10,8 @@
  *   4. launch_start  hands operations and amendments to the child, which raises its walls.
  *   5. run_start     meanwhile: begins session and capture if phase 3 did not, then checkpoints and flags.
  *   6. supervise     lets the child run the command, and serves the event loop until it ends.
- *   7. run_end       ends everything that was begun, in a fixed order, and fills in the result.
+ *   7. run_end       ends everything that was begun, in a fixed order, and fills in the result. Process 1 is released before it,
+ *                    and in a review after it: see capture_leave_layers.
  *   8. run_finish    the caller has reported the result: frees everything.
  *
  * Ownership: struct run owns all state, and run_finish frees it. The plan is not changed after phase 2; later decisions
@@ -30,18 +31,22 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "home/home.h"
+#include "kernel/landlock.h"
+#include "kernel/probe.h"
 #include "kernel/process.h"
 #include "policy/decide.h"
 #include "report/messages.h"
 #include "session/branch.h"
 #include "session/run_parts.h"
 
-/* Shows the plan's notes to a person. In a pipe bawn adds no byte. */
-static void say_notes(const struct caller *caller, const struct loaded *loaded)
+/* Shows the plan's notes to a person. In a pipe bawn adds no byte, unless it gives up something that nobody told it to. */
+static void say_notes(const struct caller *caller, const struct run_request *request,
+                      const struct loaded *loaded)
 {
-    for (size_t i = 0; caller->speaker->is_read && i < loaded->plan.notes.count; i++)
-        caller_note(caller, arena_printf(loaded->policy.arena, "note: %s", loaded->plan.notes.at[i].text),
-                    NULL);
+    vec_each (const struct note, note, &loaded->plan.notes) {
+        if (caller->speaker->is_read || (note->is_loss && !request->on))
+            caller_note(caller, arena_printf(loaded->policy.arena, "note: %s", note->text), NULL);
+    }
 }
 
 /* ~/.config/bawn/start-line says `off`. No policy can: a repository's could silence it. */
@@ -77,9 +82,64 @@ static const struct operation *missing_seal(const struct plan *plan)
     return NULL;
 }
 
-/* Can this machine enforce the seals and the memory limit of the plan? If not, says why. */
-static bool can_enforce(const struct caller *caller, struct loaded *loaded)
+/* The flag of the request that only namespaces can carry out, or NULL. */
+static const char *flag_for_namespaces(const struct run_request *request)
 {
+    return request->nested     ? "--nested"
+           : request->log_exec ? "--log-exec"
+           : request->learns   ? "`bawn learn`"
+           : request->branch   ? "--branch"
+                               : NULL;
+}
+
+/* Says what of the request or of the plan needs namespaces, which this run does without. */
+static bool needs_namespaces(const struct caller *caller, const struct run_request *request,
+                             struct loaded *loaded)
+{
+    const char *why, *flag = flag_for_namespaces(request);
+    if (loaded->plan.request.on == ON_LANDLOCK && flag) {
+        caller_say(caller, arena_printf(&loaded->arena, "%s needs namespaces, and this run has none", flag),
+                   "`bawn doctor` shows how to get them; or leave the flag out");
+        return true;
+    }
+    const struct operation *net = operations_find(&loaded->plan.operations, OP_NET);
+    if (loaded->plan.request.on == ON_LANDLOCK && net && strcmp(net->value, "off") != 0 &&
+        landlock_abi() < LANDLOCK_ABI_WITH_TCP) {
+        caller_say(caller,
+                   "a network without namespaces needs Linux 6.7, whose Landlock has rules for connections",
+                   "pass --net off; or `bawn doctor` shows how to get namespaces");
+        return true;
+    }
+    const struct operation *unheld = plan_unheld_on_landlock(&loaded->plan, &why);
+    if (!unheld)
+        return false;
+    const char *object = unheld->path    ? unheld->path
+                         : unheld->value ? unheld->value
+                         : unheld->name  ? unheld->name
+                                         : "";
+    caller_say(caller,
+               arena_printf(&loaded->arena, "walls without namespaces cannot hold `%s%s%s`: %s",
+                            operation_name(unheld->kind), *object ? " " : "", object, why),
+               "`bawn doctor` shows how to get namespaces; or leave the rule out");
+    return true;
+}
+
+/* A run has one listener of seccomp's: what a guard holds would run unasked while the paths are heard of. */
+static bool learns_beside_guards(const struct caller *caller, const struct run_request *request,
+                                 const struct loaded *loaded)
+{
+    if (!request->learns || !operations_find(&loaded->plan.operations, OP_GUARD))
+        return false;
+    caller_say(caller, "`bawn learn` cannot run beside a `guard` rule",
+               "`bawn show --all` names the rule; take it out while you learn");
+    return true;
+}
+
+/* Can this machine enforce the seals and limits of the plan? If not, says why. */
+static bool can_enforce(const struct caller *caller, const struct run_request *request, struct loaded *loaded)
+{
+    if (needs_namespaces(caller, request, loaded) || learns_beside_guards(caller, request, loaded))
+        return false;
     const struct operation *seal = missing_seal(&loaded->plan), *memory = plan_unheld_memory(&loaded->plan);
     if (seal) {
         caller_say(caller,
@@ -89,6 +149,15 @@ static bool can_enforce(const struct caller *caller, struct loaded *loaded)
                    arena_printf(&loaded->arena,
                                 "create it first (mkdir -p %s), or grant less than the directory around it",
                                 seal->path));
+        return false;
+    }
+    const char *why;
+    const struct operation *unheld = plan_unheld_limit(&loaded->plan, &why);
+    if (unheld) {
+        caller_say(
+            caller,
+            arena_printf(&loaded->arena, "limit %s cannot be enforced: %s", unheld->because->written, why),
+            "leave the limit out, or what stands in its way");
         return false;
     }
     if (memory && !walls_have(loaded->plan.request.degraded, WALL_MEMORY)) {
@@ -143,13 +212,34 @@ static void fill_launch(struct run *run)
     launch->policy = loaded->request.full_access ? NULL : policy_for_inside(loaded);
     launch->environment = command_environment(&run->caller, loaded, launch->policy != NULL);
     launch->directory = policy_start(&loaded->policy);
-    launch->git_config = git_settings(&loaded->policy);
+    launch->git_config = git_settings(&loaded->plan);
     briefing_add(&loaded->plan, run->request.review || run->request.discard, &run->briefing);
     launch->briefing = buf_text(&run->briefing);
     launch->command = run->request.trial_state ? run->request.trial_command
                                                : command_words(&run->request, loaded, launch->briefing);
     const struct rule *time = decide_limit(&loaded->policy, LIMIT_TIME, NULL).decides;
     launch->seconds = time ? time->limit.most : UINT64_MAX;
+    if (run->request.learn_seconds && run->request.learn_seconds < launch->seconds)
+        launch->seconds = run->request.learn_seconds;
+}
+
+/* The command itself is executed from process 1's memory, which nobody can read: its path is noted here. */
+static void note_missing_command(struct run *run)
+{
+    const struct fs_place *place = policy_find_command(&run->loaded.policy, *run->request.command);
+    struct want *want =
+        run->learning.listener_fd >= 0 && place
+            ? wants_note(&run->learning.wants, WANT_EXECUTE, place->real, 0, *run->request.command)
+            : NULL;
+    if (want)
+        want_note_ending(want, WANT_FAILED);
+}
+
+/* Published ports of the host are taken until run_finish. */
+static void tell_ended(const struct run *run)
+{
+    if (run->request.ended && !operations_find(&run->loaded.plan.operations, OP_PUBLISH))
+        run->request.ended(run->request.watcher);
 }
 
 /* Phases 3 to 7. */
@@ -174,19 +264,30 @@ static void carry_out_plan(struct run *run)
     block_ending_signals(&run->signals);
     run->has_signals = true;
     if (prepared == 0) {
-        prepared = supervise(&run->launch, &run->launched, &run->loop, &run->guard.standstill,
-                             &run->guard.tripwires, &outcome, &err);
+        prepared = supervise(&run->foreground, &run->guard.standstill, &run->guard.tripwires, &outcome, &err);
         trace_point(trace, "outside", "the command has ended");
+        tell_ended(run);
     }
-    if (prepared < 0 && outcome.status == STATUS_NOT_FOUND)
+    if (prepared < 0 && outcome.status == STATUS_NOT_FOUND) {
         run_explain_missing(run, &err);
+        note_missing_command(run);
+    }
     if (prepared < 0)
         run_failed(run, &err);
     run_journal_limits(run, &outcome);
-    launch_release(&run->launched,
-                   run->home.seeds_fd >= 0); /* its mounts have their layers until it is gone */
+    /* Without a pid namespace its processes are told from bawn's own helper by being the only ones left. */
+    if (run->launched.is_bare && run->has_network)
+        network_end(&run->network);
+    bool is_left_for_later =
+        run->home.seeds_fd < 0 && /* the mounts of a seed have their layers until it is gone */
+        !run->launched.is_bare && capture_leave_layers(run->capture, &run->launched);
+    if (!is_left_for_later)
+        launch_release(&run->launched, run->home.seeds_fd >= 0);
     run_end(run, outcome);
+    if (is_left_for_later)
+        launch_release(&run->launched, false);
     run->is_interrupted = outcome.is_interrupted;
+    run->passed_on = outcome.passed_on;
 }
 
 /* Phase 0, for --branch: the command writes a worktree and reads the checkout. Returns 0, or the exit status. */
@@ -194,23 +295,43 @@ static int enter_branch(struct run *run)
 {
     struct run_request *request = &run->request;
     struct caller *caller = &run->caller;
-    struct branch branch;
-    int status = branch_open(caller, request, &run->launch, &run->arena, &branch);
+    struct branch *branch = &run->branch;
+    int status = branch_open(caller, request, &run->launch, &run->arena, branch);
     if (status)
         return status;
     const char *inner =
-        path_is_beneath(caller->directory, branch.workspace)
-            ? arena_printf(&run->arena, "%s%s", branch.tree, caller->directory + strlen(branch.workspace))
-            : branch.tree;
+        path_is_beneath(caller->directory, branch->workspace)
+            ? arena_printf(&run->arena, "%s%s", branch->tree, caller->directory + strlen(branch->workspace))
+            : branch->tree;
     struct stat folder;
-    caller->directory = stat(inner, &folder) == 0 && S_ISDIR(folder.st_mode) ? inner : branch.tree;
+    caller->directory = stat(inner, &folder) == 0 && S_ISDIR(folder.st_mode) ? inner : branch->tree;
     struct argument *rules = arena_alloc(&run->arena, (request->rule_count + 2) * sizeof(*rules));
     if (request->rule_count)
         memcpy(rules, request->rules, request->rule_count * sizeof(*rules));
-    rules[request->rule_count++] = (struct argument){VERB_WORKSPACE, branch.tree};
-    rules[request->rule_count++] = (struct argument){VERB_READ, branch.workspace};
+    rules[request->rule_count++] = (struct argument){VERB_WORKSPACE, branch->tree};
+    rules[request->rule_count++] = (struct argument){VERB_READ, branch->workspace};
     request->rules = rules;
     return 0;
+}
+
+/*
+ * Can this machine make no namespaces? Asked when the policy is read: by then the child that was started ahead mostly has its own. Real root
+ * starts none; with all its rights it can, unless something else forbids it.
+ */
+static bool lacks_namespaces(void *self)
+{
+    struct run *run = self;
+    if (run->namespaces != NAMESPACES_UNKNOWN)
+        return run->namespaces == NAMESPACES_LACKING;
+    bool has_child = run->launched.pid > 0;
+    bool has = has_child ? launch_has_namespaces(&run->launched)
+                         : run->machine.is_root && process_may_administrate();
+    if (!has && has_child)
+        launch_abandon(&run->launched);
+    if (!has)
+        has = probe_namespaces();
+    run->namespaces = has ? NAMESPACES_THERE : NAMESPACES_LACKING;
+    return !has;
 }
 
 /* Phase 1. */
@@ -220,12 +341,14 @@ static void begin_child(struct run *run)
     struct launch *launch = &run->launch;
     launch->nested = request->nested;
     launch->log_exec = request->log_exec;
+    launch->learns = request->learns;
     launch->probably_no_names = asks_for_network(request, "off");
     launch->probably_host_network = asks_for_network(request, "open");
     launch->cgroup_place = &run->machine.cgroup;
     launch->trace = run->caller.trace;
     command_find_terminal(launch);
-    if (!request->full_access) /* which keeps the host's root: its child starts in phase 4 */
+    bool is_bare = request->on && *request->on == ON_LANDLOCK;
+    if (!request->full_access && !is_bare) /* both start their child in phase 4 */
         launch_begin(launch, &run->launched);
     trace_point(run->caller.trace, "outside", "the child is started");
 }
@@ -256,13 +379,17 @@ void run_command(const struct caller *caller, const struct run_request *request,
     }
     caller->look_at_machine(request->degraded, &run->machine);
     run->caller.machine = &run->machine;
+    run->caller.lacks_namespaces = lacks_namespaces;
+    run->caller.namespaces_context = run;
     begin_child(run);
     status = load_plan(&run->caller, &run->request, &run->loaded);
     trace_point(caller->trace, "outside", "policy and plan");
-    if (status || !can_enforce(caller, &run->loaded))
+    if (status || !can_enforce(caller, &run->request, &run->loaded)) {
+        launch_abandon(&run->launched); /* nothing of a refused run is left when this returns */
         return;
+    }
     say_start(caller, &run->request, &run->loaded);
-    say_notes(caller, &run->loaded);
+    say_notes(caller, &run->request, &run->loaded);
     run->result.loaded = &run->loaded;
     carry_out_plan(run);
 }
@@ -275,6 +402,8 @@ void run_finish(struct run *run)
         tripwires_free(&run->guard.tripwires);
     if (run->has_network)
         network_free(&run->network);
+    if (run->has_vault)
+        vault_free(&run->vault);
     if (run->has_signals)
         unblock_signals(&run->signals);
     trace_point(run->caller.trace, "outside", "the end of it");

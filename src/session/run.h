@@ -10,14 +10,19 @@
 #include "home/home.h"
 #include "report/summary.h"
 #include "session/ask_git.h"
+#include "session/branch.h"
 #include "session/capture.h"
 #include "session/load.h"
 #include "supervise/checkpoints.h"
 #include "supervise/control.h"
+#include "supervise/disk.h"
 #include "supervise/execs.h"
+#include "supervise/foreground.h"
 #include "supervise/guard.h"
+#include "supervise/learning.h"
 #include "supervise/network.h"
 #include "supervise/tripwires.h"
+#include "supervise/vault.h"
 
 /* The result of a run. Its pointers are valid until run_finish. */
 struct run_result {
@@ -43,26 +48,38 @@ struct run {
     struct launch launch;
     struct launched launched;
     struct loop loop;
+    struct foreground foreground;
+    unsigned asks_next; /* a question that came while a prompt was on the terminal; 0: none */
+    bool has_title;     /* the terminal's title names a question */
     struct session session;
     struct secrets secrets; /* values of the caller's variables, redacted in the journal */
     struct home home;
     struct network network;
+    struct vault vault; /* keeps secrets outside */
     struct guard guard;
     struct control control;
-    struct asking asking; /* questions from inside */
+    struct asking asking;   /* questions from inside */
+    struct forging forging; /* git that reaches a repository with keys outside */
     struct execs execs;
+    struct guarded guarded;
+    struct learning learning;
     struct checkpoints checkpoints;
-    int later_fd; /* a timer for do_later */
+    struct disk disk;
+    int later_fd;         /* a timer for do_later */
+    struct branch branch; /* with --branch */
     struct git_asker asker;
     struct flags flags;
     struct timespec began;
     struct capture *capture;
-    sigset_t signals;                       /* the mask before the ending signals were blocked */
-    bool has_network, has_guard, has_flags; /* begun, so run_end and run_finish must end them */
+    sigset_t signals;                                  /* the mask before the ending signals were blocked */
+    bool has_network, has_vault, has_guard, has_flags; /* begun, so run_end and run_finish must end them */
     bool has_signals;
+    enum { NAMESPACES_UNKNOWN, NAMESPACES_THERE, NAMESPACES_LACKING } namespaces;
     bool has_plan_recorded;
     bool has_retired_sessions;
     bool is_interrupted;
+    const char *ended_by; /* the limit for which bawn ended the command: "time", "disk"; NULL: none */
+    int passed_on; /* the last signal that asks a program to end, of those that bawn was sent; 0: none */
 };
 
 /* Runs the command. The result is set in any case; the caller must call run_finish. */

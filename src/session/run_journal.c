@@ -83,33 +83,15 @@ void run_journal_plan(struct run *run)
     hash_policy(&loaded->policy, &run->request, policy);
     hash_plan(&loaded->plan, plan);
     uname(&machine);
-    journal_event(journal, "plan", "arguments", command_text(arena, run->request.command), "directory",
-                  policy_start(&loaded->policy), "agent", loaded->policy.agent ? loaded->policy.agent : "",
-                  "mode", mode_of(&run->request), "net", operations_net(&loaded->plan.operations), "walls",
-                  walls_of(arena, &loaded->plan), "policy", policy, "plan", plan, "bawn", BAWN_VERSION,
-                  "kernel", arena_printf(arena, "%s %s", machine.release, machine.machine));
+    const char *typed =
+        run->request.typed ? command_text(arena, (const char *const *)run->request.typed + 1) : "";
+    journal_event(journal, "plan", "arguments", command_text(arena, run->request.command), "typed", typed,
+                  "directory", policy_start(&loaded->policy), "agent",
+                  loaded->policy.agent ? loaded->policy.agent : "", "mode", mode_of(&run->request), "net",
+                  operations_net(&loaded->plan.operations), "walls", walls_of(arena, &loaded->plan), "policy",
+                  policy, "plan", plan, "bawn", BAWN_VERSION, "kernel",
+                  arena_printf(arena, "%s %s", machine.release, machine.machine));
     system_log_head(run->session.name, "begins", journal);
-}
-
-void run_journal_limits(struct run *run, const struct outcome *outcome)
-{
-    struct arena *arena = run->loaded.policy.arena;
-    struct journal *journal = &run->session.journal;
-    struct cgroup_hits hits = cgroup_read_hits(&run->launched.cgroup);
-    if (outcome->ran_out_of_time) {
-        const struct rule *rule = decide_limit(&run->loaded.policy, LIMIT_TIME, NULL).decides;
-        journal_event(journal, "limit", "name", "time");
-        caller_say(&run->caller,
-                   arena_printf(arena, "the time limit ended the command%s%s", rule ? ": limit " : "",
-                                rule ? rule->written : ""),
-                   "--limit time=10m gives it more");
-    }
-    if (hits.killed)
-        journal_event(journal, "limit", "name", "memory", "killed",
-                      arena_printf(arena, "%" PRIu64, hits.killed));
-    if (hits.forks_refused)
-        journal_event(journal, "limit", "name", "pids", "refused",
-                      arena_printf(arena, "%" PRIu64, hits.forks_refused));
 }
 
 void run_retire_sessions(struct run *run)

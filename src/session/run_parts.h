@@ -3,8 +3,10 @@
  *
  *   run.c            from the request to the result; theory of operation
  *   run_phases.c     the phases before the launch, during it and after the command
+ *   run_grants.c     what a person gives to the running command
  *   run_journal.c    the journal records of the run as a whole
  *   command.c        the command's arguments, variables and terminal
+ *   outside.c        secrets that stay outside, and the certificates for it
  *   policy_inside.c  the policy file for `bawn why` inside
  */
 #pragma once
@@ -26,6 +28,11 @@ void run_failed(struct run *run, const struct err *err);
 /* The command has ended, or never ran. Ends everything that was begun and fills in the result. */
 void run_end(struct run *run, struct outcome outcome);
 
+/* --- run_grants.c --- */
+
+/* After asking_begin: from now on a person can give files and directories. */
+void run_begin_granting(struct run *run);
+
 /* --- run_journal.c --- */
 
 /* The first record. It is short, because the command waits for it. */
@@ -36,16 +43,15 @@ void run_journal_start(struct run *run, const char *workspace);
  */
 void run_journal_plan(struct run *run);
 
-/*
- * Records the limits that were reached. Called after the last process ended and before the control group is
- * removed.
- */
-void run_journal_limits(struct run *run, const struct outcome *outcome);
-
 void run_journal_end(struct run *run, const struct outcome *outcome, uint64_t milliseconds, uint64_t changes);
 
 /* Retires old sessions now and then, at most once a run, and records it. */
 void run_retire_sessions(struct run *run);
+
+/* --- learn_variables.c --- */
+
+/* Notes the caller's variables that files name which the run opened, and that were dropped. Called before learning_end. */
+void run_learn_variables(struct run *run);
 
 /* --- missing_program.c --- */
 
@@ -68,12 +74,26 @@ const char *const *command_words(const struct run_request *request, const struct
 /* Finds the terminal, and whether the command gets its own process group. */
 void command_find_terminal(struct launch *launch);
 
-/* --- policy_inside.c --- */
+/* --- outside.c --- */
 
-#define POLICY_INSIDE "/run/bawn/policy.bawn"
+/* Starts bawn-vault if the plan has secrets, and adds placeholders and certificates to what the command gets. */
+int outside_begin(struct run *run, struct err *err) must_check;
+
+/* --- policy_inside.c --- */
 
 /*
  * The rules of the administrator, the user and the command line as one file, because their own files are hidden
  * inside. NULL if there are no such rules and no agent.
  */
 const char *policy_for_inside(const struct loaded *loaded);
+
+/* --- run_limits.c --- */
+
+/* `limit disk`: counts the trees that the command writes from now on. */
+int run_begin_disk(struct run *run, struct err *err) must_check;
+
+/*
+ * Records the limits that were reached. Called after the last process ended and before the control group is
+ * removed.
+ */
+void run_journal_limits(struct run *run, const struct outcome *outcome);

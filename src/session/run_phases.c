@@ -16,10 +16,13 @@
 #include "hold/hold.h"
 #include "home/home.h"
 #include "report/messages.h"
+#include "session/bare.h"
 #include "session/caller.h"
 #include "session/hook.h"
 #include "session/run_parts.h"
+#include "session/tell_person.h"
 #include "session/upkeep.h"
+#include "supervise/helper.h"
 
 /* If the session has no folder, the run goes on without a journal, and the user is told. */
 static void begin_session(struct run *run)
@@ -35,6 +38,8 @@ static void begin_session(struct run *run)
     if (session_begin(arena, state, workspace, session, &err) < 0)
         caller_say_err(&run->caller, &err);
     run_journal_start(run, workspace);
+    if (run->request.begun && session->name)
+        run->request.begun(run->request.watcher, session->name);
 }
 
 static void report_home(struct run *run, const struct err *err)
@@ -55,12 +60,19 @@ static int begin_home(struct run *run, struct err *err)
         report_home(run, err);
     if (seed_begin(loaded->policy.arena, &loaded->plan, &run->amendments, session, home, err) < 0)
         report_home(run, err);
+    home->sync.changed = vault_login_changed;
+    home->sync.context = &run->vault;
     if (home->sync.fd >= 0)
         loop_add(&run->loop, home->sync.fd, POLLIN, sync_ready, &home->sync);
     if (home->sync.timer_fd >= 0)
         loop_add(&run->loop, home->sync.timer_fd, POLLIN, sync_due, &home->sync);
     run->launch.home = home->path;
     return 0;
+}
+
+static void note_refused_request(void *self, const char *host, const char *port, const char *sentence)
+{
+    helper_note_refused(self, host, port, sentence);
 }
 
 static int begin_network(struct run *run, struct err *err)
@@ -72,6 +84,13 @@ static int begin_network(struct run *run, struct err *err)
         return -1;
     }
     run->has_network = true;
+    network->vault_fd = run->vault.egress_fd;
+    network->placeholders = vault_placeholder_lines(&run->vault);
+    network->misused = vault_note_misused;
+    network->misused_self = &run->vault;
+    run->vault.refused = note_refused_request;
+    run->vault.refused_self = network;
+    network->rate_fd = run->request.rate_fd;
     run->launch.host_fds = network->host_fds.at;
     run->launch.host_fd_count = network->host_fds.count;
     return 0;
@@ -94,6 +113,23 @@ static void notify_opened(void *context, const struct fired *fired)
     hook_start(&run->caller, &hook);
 }
 
+/* A placeholder went where it must not: tells the user at once. */
+static void notify_misused(void *context, const struct misused *misused)
+{
+    const struct run *run = context;
+    struct hook hook = {
+        .command = run->request.notify,
+        .text =
+            arena_printf(run->loaded.policy.arena, "tripwire: the placeholder of %s was sent to %s, in %s",
+                         misused->name, misused->host, run->session.name),
+        .facts = {{"BAWN_EVENT", "secret-misused"},
+                  {"BAWN_SESSION", run->session.name},
+                  {"BAWN_SECRET", misused->name},
+                  {"BAWN_HOST", misused->host}},
+    };
+    hook_start(&run->caller, &hook);
+}
+
 static int begin_guard(struct run *run, struct err *err)
 {
     struct arena *arena = run->loaded.policy.arena;
@@ -103,6 +139,7 @@ static int begin_guard(struct run *run, struct err *err)
         .amendments = &run->amendments,
         .session = &run->session,
         .stubs = stubs_in(arena, run->loaded.request.starts[START_STATE]),
+        .modes = modes_in(arena, run->loaded.request.starts[START_STATE]),
     };
     run->guard.execs = &run->execs;
     run->has_guard = true;
@@ -115,8 +152,8 @@ static int begin_guard(struct run *run, struct err *err)
 
 /*
  * Must the capture begin before the plan is handed over? It must where what is written goes elsewhere, since the child has to be told
- * where, and where bawn itself puts something into the session or the workspace. Only the snapshot of a live run may be taken while
- * the child raises its walls.
+ * where, and where bawn itself puts something into the session or the workspace, or changes modes there: without namespaces it freezes so. Only the snapshot of a
+ * live run may be taken while the child raises its walls.
  */
 static bool captures_before_launch(const struct run *run)
 {
@@ -124,8 +161,11 @@ static bool captures_before_launch(const struct run *run)
     const struct plan *plan = &run->loaded.plan;
     bool is_live = !request->review && !request->discard && !request->nested && !request->branch;
     bool makes = hold_needs_stub(plan);
-    for (size_t i = 0; !makes && i < plan->operations.count; i++)
-        makes = plan->operations.at[i].make;
+    bool changes_modes = plan->request.on == ON_LANDLOCK;
+    for (size_t i = 0; !makes && i < plan->operations.count; i++) {
+        const struct operation *operation = &plan->operations.at[i];
+        makes = operation->make || (changes_modes && operation->kind == OP_FREEZE && !operation->missing);
+    }
     return !is_live || makes || home_needs_session(plan);
 }
 
@@ -138,7 +178,8 @@ static int begin_capture(struct run *run, struct err *err)
     int result = capture_begin(&run->caller, &run->loaded, &run->amendments, &run->session, &run->request,
                                &run->capture, err);
     struct past past = capture_past(run->loaded.policy.arena, run->capture);
-    if (result == 0)
+    /* Without namespaces nothing connects to a socket of the host. */
+    if (result == 0 && run->loaded.plan.request.on == ON_NAMESPACES)
         result = sockets_hide(&run->amendments, run->loaded.policy.arena, &past, err);
     return result;
 }
@@ -151,22 +192,6 @@ static void set_timer(const struct run *run, long nanoseconds)
     struct itimerspec time = {.it_value = {.tv_nsec = nanoseconds}};
     if (run->later_fd >= 0)
         timerfd_settime(run->later_fd, 0, &time, NULL);
-}
-
-/* Tells the user of a question, as of a decoy. */
-static void notify_question(void *context, const struct question *question)
-{
-    const struct run *run = context;
-    struct arena *arena = run->loaded.policy.arena;
-    struct hook hook = {
-        .command = run->request.notify,
-        .text = arena_printf(arena, "%s asks: %s %s? `bawn requests` answers", run->session.name,
-                             question_kind_word(question->kind), question->object),
-        .facts = {{"BAWN_EVENT", "question"},
-                  {"BAWN_SESSION", run->session.name},
-                  {"BAWN_QUESTION", arena_printf(arena, "%u", question->id)}},
-    };
-    hook_start(&run->caller, &hook);
 }
 
 /* Until process 1 has handed its socket over, questions wait in there. Returns whether it has to be tried again. */
@@ -209,25 +234,39 @@ int run_prepare(struct run *run, struct err *err)
 {
     run->session = SESSION_NONE;
     run->home = HOME_NONE;
+    run->foreground = FOREGROUND_NONE;
+    run->foreground.launch = &run->launch;
+    run->foreground.launched = &run->launched;
+    run->foreground.loop = &run->loop;
     run->control = CONTROL_NONE;
     run->asking = ASKING_NONE;
     run->checkpoints = CHECKPOINTS_NONE;
+    run->disk = DISK_NONE;
     run->execs.listener_fd = -1;
+    run->guarded = GUARDED_NONE;
+    run->learning.listener_fd = -1;
     run->launch.amendments = &run->amendments;
     run->later_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (run->later_fd >= 0)
         loop_add(&run->loop, run->later_fd, POLLIN, do_later, run);
     clock_gettime(CLOCK_MONOTONIC, &run->began);
+    if (run->loaded.plan.request.on == ON_LANDLOCK)
+        begin_session(run); /* its folder has the command's temporary files */
     if (captures_before_launch(run) && begin_capture(run, err) < 0)
         return -1;
-    return begin_network(run, err) < 0 || begin_home(run, err) < 0 || begin_guard(run, err) < 0 ||
+    return outside_begin(run, err) < 0 || begin_network(run, err) < 0 || begin_home(run, err) < 0 ||
+                   bare_prepare(run, err) < 0 || begin_guard(run, err) < 0 ||
                    capture_add_places(&run->guard.hold, run->capture, err) < 0
                ? -1
                : 0;
 }
 
+/* What happens in a flagged place of the host during --review or --discard is the user's own doing. */
 static int begin_flags(struct run *run, struct err *err)
 {
+    bool keeps_aside = run->request.review || run->request.discard;
+    if (keeps_aside && !run->request.trial_tree)
+        return 0;
     run->asker = (struct git_asker){.caller = &run->caller, .launch = &run->launch};
     run->flags = (struct flags){.hold = &run->guard.hold,
                                 .past = capture_past(run->loaded.policy.arena, run->capture),
@@ -289,30 +328,57 @@ static int capture_after_launch(struct run *run, struct err *err)
     return launch_hide_late(&run->launch, &run->launched, known, err);
 }
 
+/* Without the listener, whatever the command executes would wait for ever. */
+static int begin_execs(struct run *run, struct err *err)
+{
+    bool has_guards =
+        guarded_begin(&run->guarded, &run->loaded.policy, &run->asking, &run->session.journal, &run->loop);
+    if (!run->launch.log_exec && !has_guards && !run->launch.learns)
+        return 0;
+    int taken = launch_take_handed(&run->launched, true, err);
+    if (taken <= 0)
+        return taken;
+    int listener = fd_take(&run->launched.handed[HANDED_LISTENER]);
+    if (run->launch.learns) {
+        learning_begin(&run->learning, listener, &run->loaded.plan.operations,
+                       run->loaded.request.starts[START_CACHE], &run->loop);
+        return 0;
+    }
+    struct execs_wanted wanted = {
+        .command = command_text(run->loaded.policy.arena, run->request.command),
+        .records = run->launch.log_exec,
+        .guarded = has_guards ? &run->guarded : NULL,
+    };
+    run->guarded.listener_fd = listener;
+    execs_begin(&run->execs, &wanted, listener, &run->session.journal, &run->loop);
+    return 0;
+}
+
 int run_start(struct run *run, struct err *err)
 {
     if (hold_read(&run->guard.hold, err) < 0)
         return -1;
     if (!run->capture && capture_after_launch(run, err) < 0)
         return -1;
-    if (begin_checkpoints(run, err) < 0)
+    if (begin_checkpoints(run, err) < 0 || run_begin_disk(run, err) < 0)
         return -1;
     if (begin_flags(run, err) < 0)
         return -1;
-    asking_begin(&run->asking, &run->network, &run->session.journal, &run->loop, run->request.asks);
-    run->asking.shown = run->request.notifies ? notify_question : NULL;
-    run->asking.context = run;
+    asking_begin(&run->asking, &run->network, &run->session.journal, &run->loop,
+                 run->loaded.plan.request.asks);
+    run_begin_granting(run);
+    tell_begin(run);
+    forging_begin(&run->forging, &run->loaded.plan, run->caller.environment, &run->session.journal,
+                  &run->loop);
+    run->asking.forging = run->forging.plan ? &run->forging : NULL;
     network_watch(&run->network, &run->launched, &run->loop);
+    run->vault.context = run;
+    run->vault.tell = run->request.notifies ? notify_misused : NULL;
+    vault_watch(&run->vault, &run->loop);
     run->loop.rest_folder_fd = run->session.folder_fd;
     run->loop.heap = run->session.folder_fd < 0 ? NULL : run->caller.heap;
-    /* Without the listener, whatever the command executes would wait for ever. */
-    int taken = run->launch.log_exec ? launch_take_handed(&run->launched, true, err) : 0;
-    if (taken < 0)
+    if (begin_execs(run, err) < 0)
         return -1;
-    if (taken > 0)
-        execs_begin(&run->execs, fd_take(&run->launched.handed[HANDED_LISTENER]),
-                    command_text(run->loaded.policy.arena, run->request.command), &run->session.journal,
-                    &run->loop);
     set_timer(run, 1);
     return 0;
 }
@@ -344,6 +410,8 @@ static void end_home(struct run *run, struct home_files *ret_left)
         home_files_find_new(&run->loaded.plan, home, ret_left);
     if (home_close(&run->home, &run->session, &err) < 0)
         caller_say_err(&run->caller, &err);
+    if (bare_remove(&run->session, &err) < 0)
+        caller_say_err(&run->caller, &err);
 }
 
 void run_end(struct run *run, struct outcome outcome)
@@ -363,9 +431,12 @@ void run_end(struct run *run, struct outcome outcome)
         .refused = &run->network.refused,
         .unreachable = &run->network.unreachable,
         .fired = &run->guard.tripwires.fired,
+        .misused = &run->vault.misused,
         .left = &result->left,
     };
+    granting_settle(&run->asking.granting);
     end_checkpoints(run);
+    disk_end(&run->disk);
     if (run->has_guard)
         end_guard(run);
     if (run->has_flags) {
@@ -374,13 +445,21 @@ void run_end(struct run *run, struct outcome outcome)
             flagged_decide(caller, &run->flags, run->request.keep_flagged, outcome.status < 128);
     }
     execs_end(&run->execs);
+    guarded_end(&run->guarded);
+    if (run->learning.listener_fd >= 0)
+        run_learn_variables(run);
+    learning_end(&run->learning, &run->session.journal);
     control_close(&run->control);
     asking_end(&run->asking);
+    tell_settled(run);
+    forging_end(&run->forging);
     if (run->later_fd >= 0)
         close(run->later_fd);
     loop_free(&run->loop);
     if (run->has_network)
         network_end(&run->network);
+    if (run->has_vault)
+        vault_end(&run->vault);
     result->summary.refused_in_all = run->network.refused_in_all;
     struct flags *flags = run->has_flags ? &run->flags : NULL;
     struct capture_result captured = capture_end(run->capture, flags);
@@ -392,6 +471,8 @@ void run_end(struct run *run, struct outcome outcome)
         flagged_say_sightings(caller, flags);
         flags_free(flags);
     }
+    if (run->has_guard)
+        hold_free(&run->guard.hold);
     end_home(run, &result->left);
     if (run->request.wants_changes)
         changed_find(&run->loaded, run->session.folder_fd, &result->changed);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/timespec.h"
 #include "kernel/ports.h"
 
 #define CONTROL_NAME "control"
@@ -66,17 +68,36 @@ static bool is_inside(int client, pid_t pid)
                    !is_still_there(client));
 }
 
+/* "WORD [WAY]": the answer, and how the person gave it. */
+static int take_answer(struct control *control, const char *id, char *rest, const struct ucred *peer,
+                       unsigned *ret_number, struct err *err)
+{
+    const char *word = strsep(&rest, " "), *way = rest ? rest : "";
+    struct answerer answerer = {
+        .uid = peer->uid, .pid = peer->pid, .how = answer_way_is_known(way) ? way : ""};
+    return asking_answer(control->asking, id, word, &answerer, ret_number, err);
+}
+
 /* Handles one line. The answer follows now, or when *ret_number is confirmed. */
-static int obey(struct control *control, char *line, unsigned *ret_number, struct err *err)
+static int obey(struct control *control, char *line, const struct ucred *peer, unsigned *ret_number,
+                struct err *err)
 {
     char *rest = line;
-    const char *verb = strsep(&rest, " "), *first = rest ? strsep(&rest, " ") : "",
-               *second = rest ? rest : "";
+    const char *verb = strsep(&rest, " "), *first = rest ? strsep(&rest, " ") : "";
+    char none[] = "", *second = rest ? rest : none;
     uint16_t inside, outside;
-    if (strcmp(verb, "allow") == 0)
-        return network_allow(control->network, first, ret_number, err);
+    if (strcmp(verb, "allow") == 0) {
+        if (network_allow(control->network, first, ret_number, err) < 0)
+            return -1;
+        asking_allowed(control->asking, first);
+        return 0;
+    }
+    if (strcmp(verb, "once") == 0)
+        return network_allow_once(control->network, first, ret_number, err);
+    if (strcmp(verb, "stop") == 0)
+        return kill(getpid(), SIGTERM); /* as from a terminal: the command is asked to end */
     if (strcmp(verb, "answer") == 0)
-        return asking_answer(control->asking, first, second, ret_number, err);
+        return take_answer(control, first, second, peer, ret_number, err);
     if (strcmp(verb, "publish") == 0 && port_parse(first, &inside) && port_parse(second, &outside))
         return network_publish(control->network, inside, outside, ret_number, err);
     return err_set(err, "the session does not know this request");
@@ -100,6 +121,7 @@ static void forget_asker(struct control *control, size_t index)
 static void given_is_taken(void *self, unsigned number, const char *problem)
 {
     struct control *control = self;
+    asking_taken(control->asking, number, problem);
     for (size_t i = 0; i < control->askers.count; i++) {
         if (control->askers.at[i].number != number)
             continue;
@@ -152,7 +174,7 @@ static int client_ready(void *self, short events not_used, struct err *err not_u
     }
     struct err problem = {0};
     unsigned number = 0;
-    if (obey(control, line, &number, &problem) == 0 && number) {
+    if (obey(control, line, &peer, &number, &problem) == 0 && number) {
         loop_add(control->loop, client, POLLIN, asker_ready, control);
         vec_push(&control->askers, (struct control_asker){fd_take(&client), number});
         return 0;
@@ -209,14 +231,13 @@ void control_remove(int folder_fd)
 /* A session that has just begun opens its socket a moment later. */
 static int connect_patiently(int fd, const struct sockaddr_un *address)
 {
-    enum { TRIES = 50, MILLISECONDS = 10 };
-    static const struct timespec pause = {.tv_nsec = MILLISECONDS * 1000000L};
+    enum { TRIES = 50, PAUSE = 10 * 1000 }; /* microseconds */
     int result = -1;
     for (int i = 0; i < TRIES; i++) {
         result = connect(fd, (const struct sockaddr *)address, sizeof(*address));
         if (result == 0 || errno != ENOENT)
             break;
-        nanosleep(&pause, NULL);
+        pause_microseconds(PAUSE);
     }
     return result;
 }
@@ -276,5 +297,35 @@ int control_list(const char *session_folder, struct buf *ret_list, struct err *e
     if (got < 0)
         return -1;
     buf_add(ret_list, answer, (size_t)got);
+    return 0;
+}
+
+/* Opens the process that listens, by the socket that leads to it. Returns its pidfd, or -1 with errno. */
+static int open_listener(int client)
+{
+    int fd = -1;
+    socklen_t size = sizeof(fd);
+    if (getsockopt(client, SOL_SOCKET, PEER_DESCRIPTOR, &fd, &size) == 0)
+        return fd;
+    return (int)syscall(SYS_pidfd_open, peer_of(client).pid, 0);
+}
+
+/*
+ * The pid of the listener may be another process's by the time it is opened, on kernels before 6.5. Whoever is opened is the listener if
+ * the socket still listens afterwards.
+ */
+int control_kill(const char *session_folder, struct err *err)
+{
+    auto_fd int folder = open(session_folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int first = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    auto_fd int second = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    const struct sockaddr_un address = address_in(folder);
+    const struct sockaddr *to = (const struct sockaddr *)&address;
+    if (folder < 0 || first < 0 || second < 0 || connect(first, to, sizeof(address)) < 0)
+        return err_sys(err, errno, "cannot reach the session %s", session_folder);
+    auto_fd int listener = open_listener(first);
+    if (listener < 0 || connect(second, to, sizeof(address)) < 0 ||
+        syscall(SYS_pidfd_send_signal, listener, SIGKILL, NULL, 0) < 0)
+        return err_sys(err, errno, "cannot end the session %s", session_folder);
     return 0;
 }

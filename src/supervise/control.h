@@ -31,10 +31,13 @@ void control_close(struct control *control);
 void control_remove(int folder_fd);
 
 /*
- * The client: sends one line to a session by its folder ("allow HOST", "publish INSIDE OUTSIDE", "answer ID WORD"), and waits for
+ * The client: sends one line to a session by its folder ("allow HOST", "publish INSIDE OUTSIDE", "answer ID WORD [WAY]"), and waits for
  * the answer.
  */
 int control_ask(const char *session_folder, const char *line, struct err *err) must_check;
 
 /* The same for "questions", whose answer is a list. */
 int control_list(const char *session_folder, struct buf *ret_list, struct err *err) must_check;
+
+/* Kills the session's bawn, which also ends everything inside. The next verb that deals with sessions repairs it. */
+int control_kill(const char *session_folder, struct err *err) must_check;

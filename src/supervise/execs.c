@@ -87,42 +87,64 @@ const char *execs_line(const struct execs *execs, size_t back)
                : NULL;
 }
 
+/* Writes down what is executed. The command is executed from process 1's memory, which nobody can read; a search along PATH asks several times. */
+static void record(struct execs *execs, const struct exec_notice *notice)
+{
+    watch_end(execs, notice->pid, notice->pid_fd);
+    bool is_first =
+        !*notice->path && !notice->arguments_size && (!execs->first || execs->first == notice->pid);
+    if (is_first && execs->first)
+        return;
+    char pid[16];
+    auto_buf struct buf arguments = {0};
+    snprintf(pid, sizeof(pid), "%d", (int)notice->pid);
+    if (is_first) {
+        execs->first = notice->pid;
+        buf_add_str(&arguments, execs->command);
+    }
+    add_arguments(&arguments, notice);
+    remember_line(execs->lines, buf_text(&arguments));
+    journal_event(execs->journal, "exec", "pid", pid, "parent", notice->parent, "path", notice->path,
+                  "arguments", buf_text(&arguments));
+}
+
 static int somebody_executes(void *self, short events, struct err *err)
 {
     struct execs *execs = self;
     struct exec_notice notice;
+    bool is_held = false;
+    int errnum = 0;
     if (!(events & POLLIN))
         loop_remove(execs->loop, execs->listener_fd); /* nothing is left that could ask */
-    int result = (events & POLLIN) ? exec_notice_take(execs->listener_fd, &notice) : 0;
+    int result = (events & POLLIN) ? exec_notice_receive(execs->listener_fd, &notice) : 0;
+    if (result > 0 && execs->records) {
+        exec_notice_read_arguments(&notice);
+        exec_notice_look(&notice);
+    }
+    if (result > 0 && execs->guarded)
+        is_held = guarded_take(execs->guarded, &notice, &errnum);
+    if (result > 0 && !is_held)
+        result = notice_answer(execs->listener_fd, notice.id, errnum);
     if (result < 0) /* who asked would wait for ever */
         return err_sys(err, errno, "programs that the command runs are no longer recorded");
-    if (result == 0 || !notice.is_there)
-        return 0;
-    /* The command is executed from process 1's memory, which nobody can read; a search along PATH asks several times. */
-    watch_end(execs, notice.pid, notice.pid_fd);
-    bool is_first = !*notice.path && !notice.arguments_size && (!execs->first || execs->first == notice.pid);
-    if (is_first && execs->first)
-        return 0;
-    char pid[16];
-    auto_buf struct buf arguments = {0};
-    snprintf(pid, sizeof(pid), "%d", (int)notice.pid);
-    if (is_first) {
-        execs->first = notice.pid;
-        buf_add_str(&arguments, execs->command);
-    }
-    add_arguments(&arguments, &notice);
-    remember_line(execs->lines, buf_text(&arguments));
-    journal_event(execs->journal, "exec", "pid", pid, "parent", notice.parent, "path", notice.path,
-                  "arguments", buf_text(&arguments));
+    if (result > 0 && execs->records && notice.is_there)
+        record(execs, &notice);
     return 0;
 }
 
-void execs_begin(struct execs *execs, int listener_fd, const char *command, struct journal *journal,
-                 struct loop *loop)
+void execs_begin(struct execs *execs, const struct execs_wanted *wanted, int listener_fd,
+                 struct journal *journal, struct loop *loop)
 {
-    *execs = (struct execs){.journal = journal, .loop = loop, .listener_fd = listener_fd, .command = command};
-    execs->lines = must_realloc(NULL, 1, sizeof(*execs->lines));
-    execs->lines->count = 0;
+    *execs = (struct execs){.journal = journal,
+                            .loop = loop,
+                            .listener_fd = listener_fd,
+                            .command = wanted->command,
+                            .records = wanted->records,
+                            .guarded = wanted->guarded};
+    if (wanted->records) {
+        execs->lines = must_realloc(NULL, 1, sizeof(*execs->lines));
+        execs->lines->count = 0;
+    }
     loop_add(loop, listener_fd, POLLIN, somebody_executes, execs);
 }
 

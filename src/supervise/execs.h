@@ -1,12 +1,13 @@
 /*
- * --log-exec: writes down which programs are executed inside, by whom, with which arguments, and how they end. Reads the
- * memory of processes inside, each text bounded, and believes none of it.
+ * Hears of the programs that are executed inside. --log-exec: writes down which, by whom, with which arguments, and how they end. With guards:
+ * some wait for an answer, or are refused (guarded.h). Reads the memory of processes inside, each text bounded, and believes none of it.
  */
 #pragma once
 
 #include <stdbool.h>
 
 #include "journal/journal.h"
+#include "supervise/guarded.h"
 #include "supervise/loop.h"
 
 enum { EXECS_WATCHED = 256, EXECS_REMEMBERED = 16, EXECS_LINE_LONGEST = 300 };
@@ -20,9 +21,11 @@ struct exec_lines {
 struct execs {
     struct journal *journal;
     struct loop *loop;
-    int listener_fd;     /* -1: nothing is recorded */
-    const char *command; /* what the run is about, as it was typed */
-    pid_t first;         /* who became that; 0: not yet */
+    int listener_fd;         /* -1: nothing is heard */
+    bool records;            /* what is executed is written down */
+    struct guarded *guarded; /* NULL: there are no guards */
+    const char *command;     /* what the run is about, as it was typed */
+    pid_t first;             /* who became that; 0: not yet */
     struct {
         int pid_fd; /* 0: none */
         pid_t pid;
@@ -30,9 +33,15 @@ struct execs {
     struct exec_lines *lines; /* NULL: nothing is recorded */
 };
 
+struct execs_wanted {
+    const char *command;
+    bool records;
+    struct guarded *guarded; /* NULL: there are no guards */
+};
+
 /* The listener becomes the execs' own. */
-void execs_begin(struct execs *execs, int listener_fd, const char *command, struct journal *journal,
-                 struct loop *loop);
+void execs_begin(struct execs *execs, const struct execs_wanted *wanted, int listener_fd,
+                 struct journal *journal, struct loop *loop);
 
 /* The program that was executed so many before the last one, with its arguments on one line; NULL: it is not known. */
 const char *execs_line(const struct execs *execs, size_t back);

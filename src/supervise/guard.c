@@ -8,18 +8,25 @@
 
 #include "base/fd.h"
 #include "base/timespec.h"
-#include "kernel/unix_sockets.h"
 
 enum { BEGIN_MILLISECONDS = 50 };
 
-/* Is called while the heap is on the disk: the guard lies on the stack. A kernel that does not answer may have others. */
+/*
+ * Is called while the heap is on the disk: the guard lies on the stack. A kernel that does not answer may have others. Where another run
+ * has just looked, and found the same sockets as this one did, this one asks nobody.
+ */
 static bool has_other_sockets(void *self)
 {
     struct guard *guard = self;
-    uint64_t digest;
+    uint64_t all;
+    int64_t began = now_milliseconds();
+    struct socket_digest digest;
+    if (shared_look_read(&guard->shared_look, &all) && all == guard->sockets.all)
+        return false;
     if (!unix_sockets_digest(guard->open_trees, &digest))
         return true;
-    bool are_others = digest != guard->sockets;
+    shared_look_write(&guard->shared_look, began, digest.all);
+    bool are_others = digest.in_trees != guard->sockets.in_trees;
     guard->sockets = digest;
     return are_others;
 }
@@ -33,6 +40,24 @@ static int hide_sockets(void *self, short events not_used, struct err *err)
     return 0;
 }
 
+static int a_second_has_passed(void *self, short events not_used, struct err *err)
+{
+    struct guard *guard = self;
+    loop_remove(guard->loop, guard->timer_fd);
+    return watch_names(&guard->watch, err);
+}
+
+static int begin_watch(struct guard *guard, struct err *err)
+{
+    const struct itimerspec later = {.it_value = {.tv_sec = 1}};
+    if (watch_begin(&guard->watch, guard->loop, err) < 0)
+        return -1;
+    if (timerfd_settime(guard->timer_fd, 0, &later, NULL) < 0)
+        return watch_names(&guard->watch, err);
+    loop_add(guard->loop, guard->timer_fd, POLLIN, a_second_has_passed, guard);
+    return 0;
+}
+
 static int time_has_come(void *self, short events not_used, struct err *err)
 {
     struct guard *guard = self;
@@ -43,13 +68,17 @@ static int time_has_come(void *self, short events not_used, struct err *err)
     if (taken <= 0)
         return taken;
     loop_remove(guard->loop, guard->timer_fd);
+    /* Without namespaces there are no mounts that could fall, and no socket of the host can be reached. */
+    if (guard->pins.launch->operations->on == ON_LANDLOCK)
+        return begin_watch(guard, err);
     if (pins_begin(&guard->pins, guard->loop, err) < 0)
         return -1;
     if (hold_can_tell_opened(&guard->hold)) {
         hold_list_open_trees(&guard->hold, guard->open_trees, sizeof(guard->open_trees));
+        shared_look_open(&guard->shared_look, guard->hold.session->running_fd);
         guard->loop->look = (struct loop_look){has_other_sockets, hide_sockets, guard};
     }
-    return watch_begin(&guard->watch, guard->loop, err);
+    return begin_watch(guard, err);
 }
 
 int guard_begin(struct guard *guard, const struct launch *launch, struct launched *launched,
@@ -60,6 +89,7 @@ int guard_begin(struct guard *guard, const struct launch *launch, struct launche
     guard->loop = loop;
     clock_gettime(CLOCK_REALTIME_COARSE, &guard->began_at);
     guard->standstill = (struct standstill){.launched = launched};
+    guard->shared_look = SHARED_LOOK_NONE;
     guard->pins = (struct pins){&guard->hold,
                                 launch,
                                 launched,
@@ -67,8 +97,9 @@ int guard_begin(struct guard *guard, const struct launch *launch, struct launche
                                 .timer_fd = -1,
                                 .repin = REPIN_NONE,
                                 .standstill = &guard->standstill};
-    guard->watch =
-        (struct watch){&guard->hold, &guard->pins, &guard->tripwires, .inotify_fd = -1, .timer_fd = -1};
+    guard->watch = (struct watch){
+        &guard->hold,  &guard->pins, &guard->tripwires, .inotify_fd = -1, .notices = NOTICES_NONE,
+        .timer_fd = -1};
     guard->tripwires = TRIPWIRES_NONE;
     guard->tripwires.launched = launched;
     guard->tripwires.command = launch->command;
@@ -81,6 +112,21 @@ int guard_begin(struct guard *guard, const struct launch *launch, struct launche
         return err_sys(err, errno, "cannot watch the frozen paths");
     loop_add(loop, guard->timer_fd, POLLIN, time_has_come, guard);
     return hold_begin(&guard->hold, err);
+}
+
+int guard_give(struct guard *guard, const struct given_tree *given, const given_places *places,
+               struct err *err)
+{
+    hold_give(&guard->hold, given);
+    vec_each (const struct given_place, place, places) {
+        if (place->is_hidden)
+            hold_give_hidden(&guard->hold, place->path);
+        else
+            hold_give_kept(&guard->hold, &(struct kept_place){place->path, place->device, place->inode});
+    }
+    hold_list_open_trees(&guard->hold, guard->open_trees, sizeof(guard->open_trees));
+    guard->sockets.all = 0; /* those of the tree were there before: they are looked for now */
+    return pins_check(&guard->pins, err);
 }
 
 /* Long enough for a program outside to have opened something? Most commands are over sooner, and need not pay for the question. */
@@ -103,5 +149,6 @@ void guard_end(struct guard *guard)
     vec_free(&guard->standstill.stopped);
     watch_close(&guard->watch);
     fd_close(guard->timer_fd);
+    shared_look_close(&guard->shared_look);
     hold_end(&guard->hold);
 }

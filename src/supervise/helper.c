@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "supervise/vault.h"
 
 enum { ASK_SECONDS = 120 }; /* that a connection waits for a person's answer */
 
@@ -20,6 +21,16 @@ static bool is_by_person(const struct rule *rule)
 {
     enum layer layer = rule->source->layer;
     return layer == LAYER_ADMIN || layer == LAYER_USER || layer == LAYER_COMMAND_LINE;
+}
+
+/* The hosts of a secret, with spaces between them. */
+static void add_vaulted(const char *hosts, struct buf *lines)
+{
+    while (*hosts) {
+        size_t size = strcspn(hosts, " ");
+        buf_printf(lines, "secret %.*s\n", (int)size, hosts);
+        hosts += size + (hosts[size] == ' ');
+    }
 }
 
 static void add_operations(const struct network *network, struct buf *lines)
@@ -33,7 +44,21 @@ static void add_operations(const struct network *network, struct buf *lines)
                        is_by_person(operation->because) ? " own" : "");
         } else if (operation->kind == OP_HOST_PORT) {
             buf_printf(lines, "host-port %u\n", operation->port);
+        } else if (operation->kind == OP_SECRET) {
+            add_vaulted(operation->value, lines);
         }
+    }
+}
+
+static void add_rate(const struct network *network, struct buf *lines)
+{
+    vec_each (const struct operation, operation, &network->plan->operations) {
+        if (operation->kind != OP_LIMIT || operation->held_by != HELD_BY_HELPER)
+            continue;
+        buf_printf(lines, "rate %llu", (unsigned long long)operation->amount);
+        if (network->rate_fd)
+            buf_printf(lines, " %d", network->rate_fd);
+        buf_add_char(lines, '\n');
     }
 }
 
@@ -65,7 +90,11 @@ static int write_settings(const struct network *network, struct err *err)
 {
     auto_buf struct buf lines = {0};
     add_operations(network, &lines);
+    judged_add_hosts(network->plan, &lines);
     add_proxy(network, &lines);
+    if (network->vault_fd >= 0)
+        buf_printf(&lines, "vault %d\n%s", network->vault_fd, network->placeholders);
+    add_rate(network, &lines);
     if (network->held)
         buf_printf(&lines, "ask %d\n", ASK_SECONDS);
     for (size_t i = 0; i < network->added.count; i++)
@@ -88,18 +117,17 @@ static void keep_open(int fd)
     fcntl(fd, F_SETFD, 0);
 }
 
-/* In the new process. It must neither hold the caller's streams open nor hear what the terminal sends. */
-static _Noreturn void become_helper(const struct network *network, pid_t parent, int settings_fd, int link_fd)
+void helper_become(const struct helper_program *program, pid_t parent, const int *fds, size_t fd_count)
 {
-    static const char *const kept[] = {"LOCALDOMAIN", "RES_OPTIONS"}; /* of libc's lookups */
-    const char *environment[array_len(kept) + 1] = {NULL};
-    char variables[array_len(kept)][256], numbers[3][16];
+    enum { MOST_KEPT = 2, MOST_FDS = 6 };
+    const char *variables_kept[MOST_KEPT + 1] = {NULL}, *arguments[MOST_FDS + 2] = {program->name};
+    char variables[MOST_KEPT][4096], numbers[MOST_FDS][16];
     size_t count = 0;
-    for (size_t i = 0; i < array_len(kept); i++) {
-        const char *value = text_variable(network->environment, kept[i]);
-        if (value && snprintf(variables[count], sizeof(variables[count]), "%s=%s", kept[i], value) <
+    for (size_t i = 0; i < program->kept_count && i < MOST_KEPT; i++) {
+        const char *value = text_variable(program->environment, program->kept[i]);
+        if (value && snprintf(variables[count], sizeof(variables[count]), "%s=%s", program->kept[i], value) <
                          (int)sizeof(variables[count])) {
-            environment[count] = variables[count];
+            variables_kept[count] = variables[count];
             count++;
         }
     }
@@ -112,16 +140,31 @@ static _Noreturn void become_helper(const struct network *network, pid_t parent,
         _exit(1);
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         dup2(null_fd, fd);
-    for (size_t i = 0; i < network->sockets.count; i++)
-        keep_open(network->sockets.at[i].fd);
-    const int fds[] = {settings_fd, link_fd, network->port_fd};
-    const char *arguments[] = {"bawn-egress", numbers[0], numbers[1], numbers[2], NULL};
-    for (size_t i = 0; i < array_len(fds); i++) {
+    for (size_t i = 0; i < fd_count && i < MOST_FDS; i++) {
         keep_open(fds[i]);
         snprintf(numbers[i], sizeof(numbers[i]), "%d", fds[i]);
+        arguments[i + 1] = numbers[i];
     }
-    execve(network->helper_path, (char *const *)arguments, (char *const *)environment);
+    execve(program->path, (char *const *)arguments, (char *const *)variables_kept);
     _exit(1);
+}
+
+static _Noreturn void become_egress(const struct network *network, pid_t parent, int settings_fd, int link_fd)
+{
+    static const char *const kept[] = {"LOCALDOMAIN", "RES_OPTIONS"}; /* of libc's lookups */
+    const int fds[] = {settings_fd, link_fd, network->port_fd};
+    for (size_t i = 0; i < network->sockets.count; i++)
+        keep_open(network->sockets.at[i].fd);
+    if (network->vault_fd >= 0)
+        keep_open(network->vault_fd);
+    if (network->rate_fd)
+        keep_open(network->rate_fd);
+    const struct helper_program program = {.path = network->helper_path,
+                                           .name = "bawn-egress",
+                                           .environment = network->environment,
+                                           .kept = kept,
+                                           .kept_count = array_len(kept)};
+    helper_become(&program, parent, fds, array_len(fds));
 }
 
 int helper_start(struct network *network, struct err *err)
@@ -134,7 +177,7 @@ int helper_start(struct network *network, struct err *err)
         return err_sys(err, errno, "cannot make a socket");
     pid_t parent = getpid(), child = fork();
     if (child == 0)
-        become_helper(network, parent, settings_fd, link[1]);
+        become_egress(network, parent, settings_fd, link[1]);
     int errnum = errno;
     close(link[1]);
     if (child < 0) {

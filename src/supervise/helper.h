@@ -11,6 +11,20 @@ enum { MOST_ADDED = 8192, LONGEST_LINE = 1024 };
 /* Starts the helper with everything that the network has. Fills in `helper` and `link_fd`. */
 int helper_start(struct network *network, struct err *err) must_check;
 
+struct helper_program {
+    const char *path, *name;
+    const char *const *environment; /* the caller's */
+    const char *const *kept;        /* the variables of it that the program gets */
+    size_t kept_count;
+};
+
+/*
+ * In a new process: becomes the program, with these descriptors as its arguments. It neither holds the caller's streams open nor
+ * hears what the terminal sends, and dies with its parent.
+ */
+_Noreturn void helper_become(const struct helper_program *program, pid_t parent, const int *fds,
+                             size_t fd_count);
+
 /* Sends a line to the helper, if it runs, with a descriptor or -1. */
 int helper_send(struct network *network, const char *line, int fd, struct err *err) must_check;
 

@@ -77,14 +77,25 @@ static const char *usual_port(const char *program)
     return "";
 }
 
+/* By the port that it asks from, or by its thread. */
+static bool find_asker(struct network *network, const char *protocol, const char *text,
+                       struct holder *ret_holder)
+{
+    uint16_t port;
+    if (network->inside <= 0 || network->looked_at++ >= MOST_LOOKED_AT)
+        return false;
+    if (strcmp(protocol, "thread") == 0)
+        return holder_find_thread(network->inside, strtoull(text, NULL, 10), ret_holder);
+    return port_parse(text, &port) &&
+           holder_find(network->inside, strcmp(protocol, "tcp") == 0, port, ret_holder);
+}
+
 /* A name that is not on the list was asked for. The helper answers it only after the asking process has been looked up. */
 static void take_question(struct network *network, const char *host, const char *protocol, const char *port)
 {
     static const char why[] = "is not on the list of hosts";
-    uint16_t number;
     struct holder holder = {0};
-    if (network->inside > 0 && network->looked_at++ < MOST_LOOKED_AT && port_parse(port, &number) &&
-        holder_find(network->inside, strcmp(protocol, "tcp") == 0, number, &holder)) {
+    if (find_asker(network, protocol, port, &holder)) {
         char pid[16];
         snprintf(pid, sizeof(pid), "%d", (int)holder.pid);
         journal_event(network->journal, "refused", "host", host, "port", "0", "why", why, "program",
@@ -196,7 +207,10 @@ static void take_event(struct network *network, char *line)
         take_account(network, host, port, rest);
         return;
     }
-    if (strcmp(what, "held") == 0) {
+    if (strcmp(what, "misused") == 0) {
+        if (network->misused)
+            network->misused(network->misused_self, detail, host, port);
+    } else if (strcmp(what, "held") == 0) {
         take_held(network, host, port, detail);
     } else if (strcmp(what, "asked") == 0) {
         take_question(network, host, port, detail);

@@ -43,8 +43,12 @@ static int take_host_port(struct network *network, uint16_t inside, uint16_t out
 int network_prepare(const struct plan *plan, const char *const *environment, struct journal *journal,
                     struct network *ret_network, struct err *err)
 {
-    *ret_network = (struct network){
-        .plan = plan, .environment = environment, .journal = journal, .port_fd = -1, .link_fd = -1};
+    *ret_network = (struct network){.plan = plan,
+                                    .environment = environment,
+                                    .journal = journal,
+                                    .port_fd = -1,
+                                    .link_fd = -1,
+                                    .vault_fd = -1};
     vec_each (const struct operation, operation, &plan->operations) {
         if (operation->kind == OP_NET)
             ret_network->mode = operation->value;
@@ -61,14 +65,42 @@ static int socket_ready(void *self, short events not_used, struct err *err not_u
     return 0;
 }
 
+/* The channel also ends with the sandbox. */
+static int arrival_ready(void *self, short events, struct err *err not_used)
+{
+    struct network *network = self;
+    if (!(events & POLLHUP))
+        start_helper(network);
+    else
+        loop_remove(network->loop, network->port_fd);
+    return 0;
+}
+
 static void watch_sockets(struct network *network, bool watch)
 {
+    if (network->has_arrivals && watch)
+        loop_add(network->loop, network->port_fd, POLLIN, arrival_ready, network);
+    else if (network->has_arrivals)
+        loop_remove(network->loop, network->port_fd);
     for (size_t i = 0; i < network->sockets.count; i++) {
         if (watch)
             loop_add(network->loop, network->sockets.at[i].fd, POLLIN, socket_ready, network);
         else
             loop_remove(network->loop, network->sockets.at[i].fd);
     }
+}
+
+/* Without a namespace connections and questions come on the channel, which the helper reads. Without a helper they are hung up on. */
+static int refuse_arrival(void *self, short events not_used, struct err *err not_used)
+{
+    struct network *network = self;
+    struct port_request arrival;
+    int fd = -1, result;
+    while ((result = port_receive(network->port_fd, &arrival, &fd)) > 0)
+        fd_close(fd);
+    if (result == 0)
+        loop_remove(network->loop, network->port_fd);
+    return 0;
 }
 
 /* Closes the sockets, so that connections fail at once instead of waiting for a helper. */
@@ -78,6 +110,10 @@ static void give_up(struct network *network, const char *why)
     for (size_t i = 0; i < network->sockets.count; i++)
         close(network->sockets.at[i].fd);
     network->sockets.count = 0;
+    if (network->has_arrivals) {
+        loop_remove(network->loop, network->port_fd);
+        loop_add(network->loop, network->port_fd, POLLIN, refuse_arrival, network);
+    }
     journal_event(network->journal, "network-trouble", "why", why);
     helper_note_refused(network, "", "", why);
     while (network->unconfirmed.count)
@@ -127,7 +163,8 @@ static void start_helper(struct network *network)
     struct err err = {0};
     network->starts++;
     watch_sockets(network, false);
-    loop_remove(network->loop, network->port_fd); /* from here on process 1 answers the helper */
+    if (!network->has_arrivals)
+        loop_remove(network->loop, network->port_fd); /* from here on process 1 answers the helper */
     if (helper_start(network, &err) < 0) {
         give_up(network, err.message);
         return;
@@ -165,7 +202,9 @@ void network_watch(struct network *network, const struct launched *launched, str
     network->port_fd = launched->port_fd;
     network->inside = launched->pid;
     network->helper_path = libexec_find(&network->arena, "bawn-egress");
-    loop_add(loop, network->port_fd, POLLIN, ports_ready, network);
+    network->has_arrivals = launched->is_bare;
+    if (!network->has_arrivals)
+        loop_add(loop, network->port_fd, POLLIN, ports_ready, network);
     watch_sockets(network, true);
 }
 
@@ -190,7 +229,7 @@ static int add_refusals_within(struct network *network, const struct host_object
 {
     const struct policy *policy = network->plan->policy;
     vec_each (const struct rule, rule, &policy->rules) {
-        bool is_within = rule->verb == VERB_REFUSE && policy_rule_counts(policy, rule) &&
+        bool is_within = rule->verb == VERB_REFUSE && !rule->request && policy_rule_counts(policy, rule) &&
                          is_carved_out(&rule->host, host) &&
                          (rule->host.port == 0 || rule->host.port == host->port);
         const char *text = is_within ? host_text(&network->arena, &rule->host) : "";
@@ -215,30 +254,71 @@ static int wait_for_helper(struct network *network, unsigned *ret_number, struct
     return 0;
 }
 
-int network_allow(struct network *network, const char *text, unsigned *ret_number, struct err *err)
+/* A host that is opened now would be open for all requests: which are judged, is settled at the start. */
+static bool judges_requests(const struct network *network, const struct host_object *host)
 {
-    struct host_object host;
+    const struct policy *policy = network->plan->policy;
+    vec_each (const struct rule, rule, &policy->rules) {
+        bool is_port =
+            rule->host.port == host->port || (rule->host.port == PORT_HTTPS && host->port == PORT_HTTP);
+        if (rule->request && policy_rule_counts(policy, rule) && is_port &&
+            (host_covers(&rule->host, host) || host_covers(host, &rule->host)))
+            return true;
+    }
+    return false;
+}
+
+/* May the session get this host? */
+static int check_host(struct network *network, const char *text, struct host_object *ret_host,
+                      struct err *err)
+{
     const char *problem = "", *hint = "";
-    if (host_parse_target(&network->arena, text, &host, &problem, &hint) < 0)
+    if (host_parse_target(&network->arena, text, ret_host, &problem, &hint) < 0)
         return err_set(err, "%s: %s", text, problem);
     if (!is_mode(network, "allow") || network->added.count >= MOST_ADDED) {
         err_set(err, "this session has no list of hosts");
         return err_hint(err, "its network is %s", network->mode);
     }
-    const struct rule *lock = decide_host_lock(network->plan->policy, &host);
+    if (judges_requests(network, ret_host)) {
+        err_set(err, "rules of the policy judge requests to %s by their path", text);
+        return err_hint(err, "add a rule such as `connect %s/PATH GET`, and start again",
+                        host_text(&network->arena, ret_host));
+    }
+    const struct rule *lock = decide_host_lock(network->plan->policy, ret_host);
     if (lock)
         return err_set(err, "the administrator refuses %s: `lock refuse %s` (%s)", text, lock->written,
                        rule_origin(&network->arena, lock));
-    if (add_refusals_within(network, &host, err) < 0 ||
+    return 0;
+}
+
+static int insist_on_helper(struct network *network, struct err *err)
+{
+    start_helper(network);
+    return network->link_fd < 0 ? err_set(err, "the network helper does not start: `bawn log` shows why") : 0;
+}
+
+int network_allow(struct network *network, const char *text, unsigned *ret_number, struct err *err)
+{
+    struct host_object host;
+    if (check_host(network, text, &host, err) < 0 || add_refusals_within(network, &host, err) < 0 ||
         add_line(network, arena_printf(&network->arena, "connect %s late", text), err) < 0)
         return -1;
     journal_event(network->journal, "allowed", "host", text);
     network->has_late_addresses |= host.kind == HOST_ADDRESS;
-    if (host.kind == HOST_ADDRESS && network->link_fd < 0) {
-        start_helper(network); /* an address needs a socket inside before anybody comes */
-        if (network->link_fd < 0)
-            return err_set(err, "the network helper does not start: `bawn log` shows why");
-    }
+    /* An address needs a socket inside before anybody comes. */
+    if (host.kind == HOST_ADDRESS && insist_on_helper(network, err) < 0)
+        return -1;
+    return wait_for_helper(network, ret_number, err);
+}
+
+int network_allow_once(struct network *network, const char *text, unsigned *ret_number, struct err *err)
+{
+    struct host_object host;
+    /* The line is not kept for a later helper: that one cannot know whether the connection has come. */
+    if (check_host(network, text, &host, err) < 0 || insist_on_helper(network, err) < 0 ||
+        helper_send(network, arena_printf(&network->arena, "once %s late", text), -1, err) < 0)
+        return -1;
+    journal_event(network->journal, "allowed", "host", text, "for", "one connection");
     return wait_for_helper(network, ret_number, err);
 }
 

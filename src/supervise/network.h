@@ -27,9 +27,15 @@ struct network {
     const char *const *environment; /* the caller's: its proxy is the helper's business */
     struct journal *journal;
     struct loop *loop;
+    int rate_fd;             /* the table of a rate limit that several runs share; 0: this run has its own */
     const char *mode;        /* of the plan: off, allow or open */
     const char *helper_path; /* NULL: it is not installed */
     int port_fd, link_fd;
+    const char *placeholders; /* lines for the helper's settings, or NULL */
+    void (*misused)(void *self, const char *name, const char *host, const char *port); /* or NULL */
+    void *misused_self;
+    int vault_fd; /* connections to hosts of secrets are handed over through it; -1: there are none. The vault owns it */
+    bool has_arrivals;    /* there is no namespace: connections come on port_fd */
     pid_t helper, inside; /* the sandbox's process 1 */
     unsigned starts, looked_at, events;
     VEC(struct standing_socket) sockets;
@@ -60,6 +66,10 @@ void network_free(struct network *network);
 
 /* A running session gets more: "HOST:PORT", as in a rule. *ret_number is that of which `taken` will tell; 0: it is in use. */
 int network_allow(struct network *network, const char *text, unsigned *ret_number, struct err *err)
+    must_check;
+
+/* The same for one connection. A helper that dies before it came takes the grant with it. */
+int network_allow_once(struct network *network, const char *text, unsigned *ret_number, struct err *err)
     must_check;
 
 /* The other answer: connections to it that wait are refused, and so are later ones. */

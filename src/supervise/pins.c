@@ -162,6 +162,8 @@ bool pins_can_hide(const struct pins *pins)
 
 int pins_check(struct pins *pins, struct err *err)
 {
+    if (pins->launch->operations->on == ON_LANDLOCK)
+        return hold_lower_again(pins->hold, err);
     return pins_can_hide(pins) ? look(pins, err) : 0;
 }
 

@@ -8,19 +8,13 @@
 #include "base/timespec.h"
 
 /* Others wait for the loop: a command with thousands of processes is not stopped to the last one. */
-enum { MOST_PROCESSES = 65536, MOST_NANOSECONDS = 200 * 1000 * 1000, PAUSE_NANOSECONDS = 500 * 1000 };
+enum { MOST_PROCESSES = 65536, MOST_NANOSECONDS = 200 * 1000 * 1000, PAUSE = 500 }; /* microseconds */
 
 static bool is_late(struct timespec began)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return timespec_between(began, now) > MOST_NANOSECONDS;
-}
-
-static void pause_a_moment(void)
-{
-    struct timespec moment = {.tv_nsec = PAUSE_NANOSECONDS};
-    nanosleep(&moment, NULL);
 }
 
 static bool is_among(const inside_list *list, struct inside_process process)
@@ -112,7 +106,7 @@ static bool stop_by_signals(struct standstill *standstill, struct timespec began
         before = (struct stock){now.any_ran, now.runs, now.found.count};
         vec_free(&now.found);
         if (!is_still)
-            pause_a_moment();
+            pause_microseconds(PAUSE);
     }
     return is_still;
 }
@@ -122,7 +116,7 @@ static bool wait_until_frozen(const struct standstill *standstill, struct timesp
     while (!cgroup_is_frozen(&standstill->launched->cgroup)) {
         if (is_late(began))
             return false;
-        pause_a_moment();
+        pause_microseconds(PAUSE);
     }
     return true;
 }

@@ -17,41 +17,18 @@
 static const int heard[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCONT, SIGTSTP};
 
 struct supervision {
-    const struct launch *launch;
-    const struct launched *launched;
+    struct foreground *foreground;
     struct standstill *standstill;
     struct tripwires *tripwires;
     int signal_fd, timer_fd;
     int resume_fd;      /* an eventfd: bawn was stopped, and everything inside stands still */
     int rounds_to_wait; /* of the loop, before it goes on */
     struct terminal_order terminal;
-    bool terminal_is_given; /* the command has the terminal's foreground */
-    bool was_asked;         /* to end, because its time is over */
-    int ended_by;           /* the signal that ended the command, or 0 */
-    int status;             /* for bawn to end with */
+    bool was_asked; /* to end, because its time is over */
+    int ended_by;   /* the signal that ended the command, or 0 */
+    int passed_on;  /* the last signal from outside that asks to end, or 0 */
+    int status;     /* for bawn to end with */
 };
-
-static void pass_on(const struct launched *launched, int number, bool with_terminal)
-{
-    struct order order = {number, with_terminal};
-    /* Without waiting: process 1 may be gone, and its last report on the way; or so many signals wait that one more says nothing. */
-    if (send(launched->control_fd, &order, sizeof(order), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-        return;
-}
-
-/* Is bawn's job the one that the terminal listens to? */
-static bool has_terminal(const struct launch *launch)
-{
-    return launch->terminal_fd >= 0 && tcgetpgrp(launch->terminal_fd) == getpgrp();
-}
-
-/* Takes the terminal back from the command, if it is the command that has it. */
-static void take_terminal(struct supervision *supervision)
-{
-    if (supervision->terminal_is_given)
-        tcsetpgrp(supervision->launch->terminal_fd, getpgrp());
-    supervision->terminal_is_given = false;
-}
 
 /*
  * Stops bawn, or its group. Nothing inside runs meanwhile: nobody would watch it. So bawn does not stop, and this returns false, where
@@ -67,7 +44,7 @@ static bool stop_self(struct supervision *supervision, int number, bool with_gro
         standstill_end(supervision->standstill);
         return false;
     }
-    take_terminal(supervision);
+    foreground_take(supervision->foreground);
     terminal_put_right(&supervision->terminal);
     sigset_t stopping, before;
     sigemptyset(&stopping);
@@ -80,21 +57,13 @@ static bool stop_self(struct supervision *supervision, int number, bool with_gro
     return true;
 }
 
-/* Tells process 1 that the command goes on, with the terminal if the shell gave it to this job. */
-static void go_on(struct supervision *supervision)
-{
-    bool gets_terminal = supervision->launch->own_group && has_terminal(supervision->launch);
-    supervision->terminal_is_given |= gets_terminal;
-    pass_on(supervision->launched, SIGCONT, gets_terminal);
-}
-
 static int resume(void *self, short events not_used, struct err *err not_used)
 {
     struct supervision *supervision = self;
     eventfd_t ignored;
     if (--supervision->rounds_to_wait > 0 || eventfd_read(supervision->resume_fd, &ignored) < 0)
         return 0;
-    go_on(supervision);
+    foreground_go_on(supervision->foreground);
     standstill_end(supervision->standstill);
     return 0;
 }
@@ -110,15 +79,18 @@ static void stop_along(struct supervision *supervision, int number)
      * Without a terminal no shell would continue bawn: stopping the command would also stop the watches and the time
      * limit.
      */
-    if (supervision->launch->terminal_fd < 0)
+    if (supervision->foreground->launch->terminal_fd < 0)
         return;
-    if (!supervision->launch->own_group && from_terminal)
+    if (!supervision->foreground->launch->own_group && from_terminal)
+        return;
+    bool wants_terminal = from_terminal && number != SIGTSTP;
+    if (wants_terminal && foreground_was_wanted(supervision->foreground))
         return;
     /* The command wants the terminal, which the shell gave to this job without a signal (`fg` of a running job). */
-    bool wants_what_we_have = number != SIGTSTP && from_terminal && !supervision->terminal_is_given &&
-                              has_terminal(supervision->launch);
+    bool wants_what_we_have =
+        wants_terminal && !supervision->foreground->is_given && foreground_is_ours(supervision->foreground);
     if (wants_what_we_have || !stop_self(supervision, number, number == SIGTSTP))
-        go_on(supervision);
+        foreground_go_on(supervision->foreground);
 }
 
 static int status_of(int wait_status)
@@ -131,7 +103,7 @@ static int hear(void *self, short events not_used, struct err *err)
 {
     struct supervision *supervision = self;
     struct report report;
-    ssize_t got = read(supervision->launched->report_fd, &report, sizeof(report));
+    ssize_t got = read(supervision->foreground->launched->report_fd, &report, sizeof(report));
     if (got < 0 && errno == EINTR)
         return 0;
     if (got != sizeof(report))
@@ -165,9 +137,11 @@ static int hand_on(void *self, short events not_used, struct err *err not_used)
         if (number == SIGTSTP)
             stop_self(supervision, number, false);
         else if (number == SIGCONT)
-            go_on(supervision);
+            foreground_go_on(supervision->foreground);
         else
-            pass_on(supervision->launched, number, false);
+            foreground_pass_on(supervision->foreground, number, false);
+        if (number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT)
+            supervision->passed_on = number;
     }
     return 0;
 }
@@ -182,10 +156,11 @@ static int end_in_time(void *self, short events not_used, struct err *err not_us
     if (read(supervision->timer_fd, &expirations, sizeof(expirations)) < 0)
         return 0;
     if (supervision->was_asked) {
-        kill(supervision->launched->pid, SIGKILL);
+        launch_kill(supervision->foreground->launched);
     } else {
-        pass_on(supervision->launched, SIGTERM, false);
-        pass_on(supervision->launched, SIGCONT, false); /* one that is stopped would not hear of it */
+        foreground_pass_on(supervision->foreground, SIGTERM, false);
+        foreground_pass_on(supervision->foreground, SIGCONT,
+                           false); /* one that is stopped would not hear of it */
     }
     supervision->was_asked = true;
     return 0;
@@ -215,20 +190,22 @@ static int add_sources(struct supervision *supervision, const sigset_t *watched,
     supervision->resume_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (supervision->signal_fd < 0 || supervision->resume_fd < 0)
         return err_sys(err, errno, "signals cannot be waited for");
-    if (make_timer(supervision->launch->seconds, &supervision->timer_fd, err) < 0)
+    if (make_timer(supervision->foreground->launch->seconds, &supervision->timer_fd, err) < 0)
         return -1;
     loop_add(loop, supervision->signal_fd, POLLIN, hand_on, supervision);
     loop_add(loop, supervision->resume_fd, POLLIN, resume, supervision);
-    loop_add(loop, supervision->launched->report_fd, POLLIN, hear, supervision);
+    loop_add(loop, supervision->foreground->launched->report_fd, POLLIN, hear, supervision);
     if (supervision->timer_fd >= 0)
         loop_add(loop, supervision->timer_fd, POLLIN, end_in_time, supervision);
     return 0;
 }
 
-int supervise(const struct launch *launch, const struct launched *launched, struct loop *loop,
-              struct standstill *standstill, struct tripwires *tripwires, struct outcome *ret_outcome,
-              struct err *err)
+int supervise(struct foreground *foreground, struct standstill *standstill, struct tripwires *tripwires,
+              struct outcome *ret_outcome, struct err *err)
 {
+    const struct launch *launch = foreground->launch;
+    const struct launched *launched = foreground->launched;
+    struct loop *loop = foreground->loop;
     sigset_t watched, before;
     sigemptyset(&watched);
     for (size_t i = 0; i < array_len(heard); i++)
@@ -239,14 +216,13 @@ int supervise(const struct launch *launch, const struct launched *launched, stru
     /* An order to a process 1 that has just ended is no reason to die before its last report is read. */
     struct sigaction ignore = {.sa_handler = SIG_IGN}, pipe_before;
     sigaction(SIGPIPE, &ignore, &pipe_before);
-    struct supervision supervision = {launch,
-                                      launched,
+    foreground->is_given = launch->foreground;
+    struct supervision supervision = {foreground,
                                       standstill,
                                       tripwires,
                                       .signal_fd = -1,
                                       .timer_fd = -1,
                                       .resume_fd = -1,
-                                      .terminal_is_given = launch->foreground,
                                       .status = STATUS_REFUSED};
     terminal_note(&supervision.terminal, launch->terminal_fd);
     int result = add_sources(&supervision, &watched, loop, err);
@@ -255,18 +231,20 @@ int supervise(const struct launch *launch, const struct launched *launched, stru
     if (result == 0)
         result = loop_run(loop, err);
     if (result < 0) {
-        kill(launched->pid, SIGKILL);
+        launch_kill(launched);
         waitpid(launched->pid, NULL, 0);
     }
     fd_close(supervision.signal_fd);
     fd_close(supervision.timer_fd);
     fd_close(supervision.resume_fd);
-    take_terminal(&supervision);
+    foreground_end(foreground);
+    foreground_take(foreground);
     terminal_put_right(&supervision.terminal);
     sigaction(SIGPIPE, &pipe_before, NULL);
     sigprocmask(SIG_SETMASK, &before, NULL);
     ret_outcome->status = supervision.status;
     ret_outcome->ran_out_of_time = supervision.was_asked;
+    ret_outcome->passed_on = supervision.passed_on;
     ret_outcome->is_interrupted = supervision.ended_by == SIGINT && launch->terminal_fd >= 0;
     return result;
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "launch/launch.h"
+#include "supervise/foreground.h"
 #include "supervise/loop.h"
 #include "supervise/standstill.h"
 #include "supervise/tripwires.h"
@@ -15,17 +16,17 @@
 struct outcome {
     int status; /* for bawn to end with */
     bool ran_out_of_time;
+    int passed_on; /* the last signal that asks a program to end, of those that bawn was sent; 0: none */
     bool
         is_interrupted; /* by a person at the terminal: once all is put right, bawn is to end by the same signal */
 };
 
 /*
- * `loop` may hold sources already: they are served as long as the command runs. Returns -1 where the sandbox failed;
+ * The foreground has the command, its terminal and the loop. The loop may hold sources already: they are served as long as the command runs. Returns -1 where the sandbox failed;
  * *ret_outcome is filled in either way.
  */
-int supervise(const struct launch *launch, const struct launched *launched, struct loop *loop,
-              struct standstill *standstill, struct tripwires *tripwires, struct outcome *ret_outcome,
-              struct err *err) must_check;
+int supervise(struct foreground *foreground, struct standstill *standstill, struct tripwires *tripwires,
+              struct outcome *ret_outcome, struct err *err) must_check;
 
 /*
  * terminal.c: the caller's terminal, put right after a command. A command can leave it so that nobody else may open it (TIOCEXCL), so

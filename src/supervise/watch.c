@@ -38,17 +38,18 @@ enum {
  * Watches the directory that is there and in which the path, or the next directory on the way to it, would appear. Returns false
  * where that directory is closed to its owner, since the kernel watches only what can be read, and where this user has no watch left.
  */
-static bool watch_way_to(const struct watch *watch, const char *path)
+static bool watch_way_to(struct watch *watch, const char *path)
 {
     for (size_t size = path_parent_size(path, strlen(path)); size > 1; size = path_parent_size(path, size)) {
-        char directory[PATH_LONGEST], by_descriptor[64];
+        char directory[PATH_LONGEST];
         snprintf(directory, sizeof(directory), "%.*s", (int)size, path);
         auto_fd int fd = open_absolute(directory, O_PATH | O_DIRECTORY);
         if (fd < 0)
             continue;
-        snprintf(by_descriptor, sizeof(by_descriptor), "/proc/self/fd/%d", fd);
-        return inotify_add_watch(watch->inotify_fd, by_descriptor,
-                                 IN_CREATE | IN_MOVED_TO | IN_MASK_ADD | IN_ONLYDIR) >= 0;
+        return !watch->names_are_told
+                   ? notices_watch(&watch->notices, fd)
+                   : inotify_add_watch(watch->inotify_fd, fd_path(fd).text,
+                                       IN_CREATE | IN_MOVED_TO | IN_MASK_ADD | IN_ONLYDIR) >= 0;
     }
     return true;
 }
@@ -89,13 +90,11 @@ static void watch_fallen(void *self)
 {
     const struct watch *watch = self;
     vec_each (const struct frozen, frozen, &watch->hold->frozen) {
-        char by_descriptor[64];
         auto_fd int fd = frozen->fell
                              ? open_absolute(watch->hold->plan->operations.at[frozen->operation].path, O_PATH)
                              : -1;
-        snprintf(by_descriptor, sizeof(by_descriptor), "/proc/self/fd/%d", fd);
         if (fd >= 0)
-            inotify_add_watch(watch->inotify_fd, by_descriptor, IN_MODIFY | IN_MASK_ADD);
+            inotify_add_watch(watch->inotify_fd, fd_path(fd).text, IN_MODIFY | IN_MASK_ADD);
     }
     hold_look_at_fallen(watch->hold);
 }
@@ -194,6 +193,28 @@ static int something_appeared(void *self, short events not_used, struct err *err
     return act(watch, &wanted, err);
 }
 
+static int something_was_noticed(void *self, short events, struct err *err);
+
+static void listen_to_notices(struct watch *watch)
+{
+    if (watch->notices.signal_fd >= 0 && !watch->is_listening)
+        loop_add(watch->loop, watch->notices.signal_fd, POLLIN, something_was_noticed, watch);
+    watch->is_listening = true;
+}
+
+/* Further notices wait for a few moments: whoever makes many files does not wake bawn for each. */
+static int something_was_noticed(void *self, short events not_used, struct err *err)
+{
+    struct watch *watch = self;
+    notices_take(&watch->notices);
+    if (watch->timer_fd >= 0) {
+        loop_remove(watch->loop, watch->notices.signal_fd);
+        watch->is_listening = false;
+        ring_in_moments(watch, MOMENTS_BETWEEN_BLIND_LOOKS);
+    }
+    return act(watch, &(struct wanted){.sweep = true, .pins = hold_was_replaced(watch->hold)}, err);
+}
+
 static void begin_looking(struct watch *watch, int flooded)
 {
     inotify_rm_watch(watch->inotify_fd, flooded);
@@ -217,12 +238,15 @@ static int moment_is_over(void *self, short events not_used, struct err *err)
     uint64_t expirations;
     if (read(watch->timer_fd, &expirations, sizeof(expirations)) < 0)
         return 0;
+    listen_to_notices(watch);
     if (watch->looks_left) {
         if (--watch->looks_left == 0)
             return end_looking(watch, err);
         ring_for_next_look(watch);
         return sweep(watch, err);
     }
+    if (!watch->names_are_told)
+        return 0;
     struct wanted wanted = {0};
     read_events(watch, &wanted);
     loop_add(watch->loop, watch->inotify_fd, POLLIN, something_appeared, watch);
@@ -248,29 +272,45 @@ int watch_begin(struct watch *watch, struct loop *loop, struct err *err)
     watch->inotify_fd = fd_take(&watch->pins->launched->inotify_fd);
     watch->pins->pinned_again = watch_fallen;
     watch->pins->context = watch;
-    if (watch->inotify_fd < 0)
-        hold_note(watch->hold, "unwatched", "",
-                  "bawn looked for forbidden files in the workspace every 10 milliseconds, and noticed only "
-                  "the first access to each decoy: this user has no inotify instance left (sysctl "
-                  "fs.inotify.max_user_instances)");
-    if (watch->inotify_fd >= 0 && tripwires_are_set(watch->tripwires))
-        tripwires_watch(watch->tripwires, watch->inotify_fd);
     watch->loop = loop;
     watch->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (watch->timer_fd >= 0)
         loop_add(loop, watch->timer_fd, POLLIN, moment_is_over, watch);
-    if (watch->inotify_fd >= 0)
-        loop_add(loop, watch->inotify_fd, POLLIN, something_appeared, watch);
+    notices_begin(&watch->notices);
+    listen_to_notices(watch);
     return look_again(watch, err);
+}
+
+int watch_names(struct watch *watch, struct err *err)
+{
+    if (!watch->loop)
+        return 0;
+    if (watch->inotify_fd < 0) {
+        hold_note(watch->hold, "unwatched", "",
+                  "bawn noticed only the first access to each decoy, and forbidden files in the workspace up "
+                  "to 10 milliseconds later: this user has no inotify instance left (sysctl "
+                  "fs.inotify.max_user_instances)");
+        return 0;
+    }
+    watch->names_are_told = true;
+    if (tripwires_are_set(watch->tripwires))
+        tripwires_watch(watch->tripwires, watch->inotify_fd);
+    loop_add(watch->loop, watch->inotify_fd, POLLIN, something_appeared, watch);
+    int looked = look_again(watch, err);
+    if (watch->notices.signal_fd >= 0)
+        loop_remove(watch->loop, watch->notices.signal_fd);
+    notices_end(&watch->notices);
+    return looked;
 }
 
 void watch_close(struct watch *watch)
 {
     /* Events that are still queued: the end of the run checks the workspace completely, but not the decoys. */
     struct wanted ignored = {0};
-    while (watch->inotify_fd >= 0 && read_events(watch, &ignored)) {
+    while (watch->names_are_told && read_events(watch, &ignored)) {
     }
     fd_close(watch->inotify_fd);
+    notices_end(&watch->notices);
     fd_close(watch->timer_fd);
     vec_free(&watch->awaited);
 }

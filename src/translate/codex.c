@@ -87,7 +87,7 @@ void export_codex(struct export *export)
     lose_covered(export);
     lose_hosts(export);
     lose_ports(export);
-    for (enum limit limit = LIMIT_MEMORY; limit <= LIMIT_TIME; limit++)
+    for (enum limit limit = LIMIT_MEMORY; limit <= LIMIT_RATE; limit++)
         lose_limit(export, limit);
     lose(export, LOST_GRANT, "the private home, and writable temporary directories");
     lose_what_is_bawns(export);

@@ -77,6 +77,8 @@ static void add_limits(struct export *export)
     if (files != UINT64_MAX)
         buf_printf(export->out, "    --ulimit nofile=%" PRIu64 " \\\n", files);
     lose_limit(export, LIMIT_TIME);
+    lose_limit(export, LIMIT_DISK);
+    lose_limit(export, LIMIT_RATE);
 }
 
 static void add_environment(struct export *export)

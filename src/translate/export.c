@@ -34,15 +34,11 @@ static const char *const headings[LOST_COUNT] = {
 void lose(struct export *export, enum lost_kind kind, const char *format, ...)
 {
     auto_buf struct buf printable = {0};
-    char *text = NULL;
     va_list arguments;
     va_start(arguments, format);
-    int size = vasprintf(&text, format, arguments);
+    const char *text = arena_vprintf(export->arena, format, arguments);
     va_end(arguments);
-    if (size < 0)
-        return;
-    text_add_printable(&printable, text, (size_t)size);
-    free(text);
+    text_add_printable(&printable, text, strlen(text));
     vec_push(&export->translation->lost, (struct lost){kind, arena_str(export->arena, buf_text(&printable))});
 }
 
@@ -171,6 +167,20 @@ void lose_limit(struct export *export, enum limit limit)
              limit_text(export->arena, limit, amount));
 }
 
+/* A format that has hosts opens the whole host, and one that has none opens nothing. */
+static void lose_requests(struct export *export)
+{
+    auto_vec text_list requests = {0};
+    vec_each (const struct operation, operation, &export->plan->operations) {
+        if (operation->kind == OP_REQUEST)
+            vec_push(&requests, arena_printf(export->arena, "%s %s",
+                                             host_with_port(export->arena, operation->value, operation->port),
+                                             operation->name));
+    }
+    lose_each(export, LOST_REFUSAL, &requests,
+              "rules on requests: a host that is open is open for every request");
+}
+
 void lose_what_is_bawns(struct export *export)
 {
     size_t flags = 0;
@@ -180,7 +190,13 @@ void lose_what_is_bawns(struct export *export)
         lose(export, LOST_OTHER,
              "%zu flagged path%s: nobody is asked about changes of files that would run on the host", flags,
              flags == 1 ? "" : "s");
+    lose_requests(export);
     lose_operations(export, LOST_GRANT, OP_ARGUMENT, "arguments that bawn adds to the agent's own");
+    lose_operations(
+        export, LOST_GRANT, OP_SECRET,
+        "secrets that stay outside: this format has no placeholders, so these variables are not set");
+    lose_operations(export, LOST_GRANT, OP_FORGE,
+                    "git by ssh with your keys outside: nothing there answers git");
     lose(export, LOST_OTHER,
          "the journal, undo and review of changes, decoys, and the check that each wall holds");
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "policy/parse.h"
 #include "translate/import.h"
 
 enum { ARGUMENT_LONGEST = 4096 };
@@ -52,13 +53,13 @@ static void net(struct import *import, const char *value)
 static void limit_files(struct import *import, const char *count)
 {
     import_rule(import, VERB_LIMIT,
-                arena_printf(import->arena, "files=%s", import_word(import->arena, count, false)));
+                arena_printf(import->arena, "files=%s", word_quote(import->arena, count, false)));
 }
 
 static void limit_pids(struct import *import, const char *count)
 {
     import_rule(import, VERB_LIMIT,
-                arena_printf(import->arena, "pids=%s", import_word(import->arena, count, false)));
+                arena_printf(import->arena, "pids=%s", word_quote(import->arena, count, false)));
 }
 
 static void include(struct import *import, const char *name)

@@ -23,19 +23,16 @@ enum { ITEM_LONGEST = 300 };
 
 void import_item(struct import *import, const char *format, ...)
 {
-    char *text = NULL;
     va_list arguments;
     va_start(arguments, format);
-    int size = vasprintf(&text, format, arguments);
+    const char *text = arena_vprintf(import->arena, format, arguments);
     va_end(arguments);
-    if (size < 0)
-        return;
     struct buf *out = &import->translation->text;
+    size_t size = strlen(text);
     bool is_cut = size > ITEM_LONGEST;
     buf_add_str(out, "\n# ");
-    text_add_printable(out, text, is_cut ? ITEM_LONGEST : (size_t)size);
+    text_add_printable(out, text, is_cut ? ITEM_LONGEST : size);
     buf_add_str(out, is_cut ? "…\n" : "\n");
-    free(text);
 }
 
 void import_left(struct import *import, enum lost_kind kind, const char *why)
@@ -50,21 +47,6 @@ void import_left(struct import *import, enum lost_kind kind, const char *why)
 void import_needless(struct import *import, const char *why)
 {
     buf_printf(&import->translation->text, "#   needs no rule: %s\n", why);
-}
-
-const char *import_word(struct arena *arena, const char *text, bool wildcards)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_[]";
-    auto_buf struct buf word = {0};
-    for (const unsigned char *byte = (const unsigned char *)text; *byte; byte++) {
-        if (strchr(plain, *byte) || *byte >= 0x80 || (wildcards && strchr("*?", *byte)))
-            buf_add_char(&word, (char)*byte);
-        else if (*byte < ' ' || *byte == 0x7f)
-            buf_printf(&word, "\"\\x%02x\"", *byte);
-        else
-            buf_printf(&word, "\\%c", *byte);
-    }
-    return arena_str(arena, *text ? buf_text(&word) : "\"\"");
 }
 
 static enum lost_kind lost_with(enum verb verb)
@@ -184,7 +166,7 @@ static void add_grant(struct import *import, enum verb verb, const char *path)
         import_left(import, LOST_GRANT, "the file refuses it elsewhere");
     else
         import_rule(import, verb,
-                    arena_printf(import->arena, "%s%s", start, import_word(import->arena, rest, false)));
+                    arena_printf(import->arena, "%s%s", start, word_quote(import->arena, rest, false)));
     if (verb == VERB_WRITE)
         vec_push(&import->written, key);
 }
@@ -228,7 +210,7 @@ static void add_hide(struct import *import, const char *path, bool wildcards)
         import_needless(import, "what no rule grants is not there");
     else
         import_rule(import, VERB_HIDE,
-                    arena_printf(import->arena, "%s%s", start, import_word(import->arena, rest, wildcards)));
+                    arena_printf(import->arena, "%s%s", start, word_quote(import->arena, rest, wildcards)));
 }
 
 void import_hide(struct import *import, const char *path)
@@ -248,7 +230,7 @@ void import_keep(struct import *import, const char *path)
         import_left(import, LOST_REFUSAL, "bawn makes only paths read-only that are named in full");
         return;
     }
-    const char *word = arena_printf(import->arena, "%s%s", start, import_word(import->arena, rest, false));
+    const char *word = arena_printf(import->arena, "%s%s", start, word_quote(import->arena, rest, false));
     const char *key = key_of(import->arena, start, rest);
     if (import->collects)
         vec_push(&import->kept, pattern_quote(import->arena, key));
@@ -266,12 +248,12 @@ void import_keep(struct import *import, const char *path)
 
 void import_connect(struct import *import, const char *host)
 {
-    import_rule(import, VERB_CONNECT, import_word(import->arena, host, true));
+    import_rule(import, VERB_CONNECT, word_quote(import->arena, host, true));
 }
 
 void import_refuse(struct import *import, const char *host)
 {
-    import_rule(import, VERB_REFUSE, import_word(import->arena, host, true));
+    import_rule(import, VERB_REFUSE, word_quote(import->arena, host, true));
 }
 
 void import_no_network(struct import *import)
@@ -281,19 +263,19 @@ void import_no_network(struct import *import)
 
 void import_pass(struct import *import, const char *name)
 {
-    import_rule(import, VERB_ENV, strchr(name, '=') ? "" : import_word(import->arena, name, true));
+    import_rule(import, VERB_ENV, strchr(name, '=') ? "" : word_quote(import->arena, name, true));
 }
 
 void import_set(struct import *import, const char *name, const char *value)
 {
     import_rule(import, VERB_ENV,
-                arena_printf(import->arena, "%s=%s", import_word(import->arena, name, false),
-                             *value ? import_word(import->arena, value, false) : ""));
+                arena_printf(import->arena, "%s=%s", word_quote(import->arena, name, false),
+                             *value ? word_quote(import->arena, value, false) : ""));
 }
 
 void import_unset(struct import *import, const char *name)
 {
-    import_rule(import, VERB_UNSET, import_word(import->arena, name, true));
+    import_rule(import, VERB_UNSET, word_quote(import->arena, name, true));
 }
 
 /* --- the table --- */

@@ -55,9 +55,6 @@ void import_pass(struct import *import, const char *name);
 void import_set(struct import *import, const char *name, const char *value);
 void import_unset(struct import *import, const char *name);
 
-/* The text as one word of a policy, every character as it is; with `wildcards`, but * and ?. */
-const char *import_word(struct arena *arena, const char *text, bool wildcards);
-
 /* --- import_json.c --- */
 
 struct json_value;

@@ -120,7 +120,7 @@ void export_nono(struct export *export)
     lose_operations(export, LOST_GRANT, OP_SIFT, "copies without secrets of");
     lose_operations(export, LOST_GRANT, OP_SOCKET, "sockets");
     lose(export, LOST_GRANT, "the private home, and private temporary directories");
-    for (enum limit limit = LIMIT_MEMORY; limit <= LIMIT_TIME; limit++)
+    for (enum limit limit = LIMIT_MEMORY; limit <= LIMIT_RATE; limit++)
         lose_limit(export, limit);
     lose_what_is_bawns(export);
 }

@@ -262,7 +262,7 @@ void export_seatbelt(struct export *export)
     lose_operations(export, LOST_GRANT, OP_SYNC, "logins");
     lose_operations(export, LOST_GRANT, OP_SIFT, "copies without secrets of");
     lose(export, LOST_GRANT, "the private home");
-    for (enum limit limit = LIMIT_MEMORY; limit <= LIMIT_TIME; limit++)
+    for (enum limit limit = LIMIT_MEMORY; limit <= LIMIT_RATE; limit++)
         lose_limit(export, limit);
     lose_what_is_bawns(export);
 }

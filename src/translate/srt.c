@@ -123,7 +123,7 @@ void srt_add_filesystem(struct export *export, struct json *json)
     lose_operations(export, LOST_GRANT, OP_SYNC, "logins");
     lose_operations(export, LOST_GRANT, OP_SIFT, "copies without secrets of");
     lose(export, LOST_GRANT, "the private home");
-    for (enum limit limit = LIMIT_MEMORY; limit <= LIMIT_TIME; limit++)
+    for (enum limit limit = LIMIT_MEMORY; limit <= LIMIT_RATE; limit++)
         lose_limit(export, limit);
 }
 

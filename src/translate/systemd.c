@@ -92,6 +92,8 @@ static void add_limits(struct export *export)
         if (amount != UINT64_MAX)
             buf_printf(export->out, "%s=%" PRIu64 "\n", properties[i].property, amount);
     }
+    lose_limit(export, LIMIT_DISK);
+    lose_limit(export, LIMIT_RATE);
 }
 
 static void add_environment(struct export *export)

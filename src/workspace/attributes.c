@@ -36,6 +36,19 @@ static void add_attribute(struct buf *out, int fd, const char *name)
     free(value);
 }
 
+bool attributes_are_there(int fd)
+{
+    char few[1024];
+    ssize_t size = flistxattr(fd, few, sizeof(few));
+    if (size < 0)
+        return errno != EOPNOTSUPP;
+    for (const char *name = few; name < few + size; name += strlen(name) + 1) {
+        if (is_restorable(name))
+            return true;
+    }
+    return false;
+}
+
 void attributes_read(int fd, struct arena *arena, struct entry *entry)
 {
     char few[1024], *names = few;

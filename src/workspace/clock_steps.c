@@ -1,31 +1,21 @@
 #include "workspace/record.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/fd.h"
 #include "base/timespec.h"
-
-static void read_boot(char *ret_boot, size_t capacity)
-{
-    auto_fd int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    ssize_t size = fd < 0 ? -1 : read(fd, ret_boot, capacity - 1);
-    ret_boot[size > 0 ? size : 0] = '\0';
-    ret_boot[strcspn(ret_boot, "\n")] = '\0';
-}
+#include "kernel/process.h"
 
 static bool is_same_boot(const struct clock_ends *ends)
 {
-    char boot[sizeof(ends->boot)];
-    read_boot(boot, sizeof(boot));
+    char boot[BOOT_ID_SIZE];
+    process_read_boot_id(boot);
     return *boot && strcmp(boot, ends->boot) == 0;
 }
 
 void clock_ends_begin(struct clock_ends *ret_ends)
 {
     *ret_ends = (struct clock_ends){0};
-    read_boot(ret_ends->boot, sizeof(ret_ends->boot));
+    process_read_boot_id(ret_ends->boot);
     clock_gettime(CLOCK_BOOTTIME, &ret_ends->began);
 }
 

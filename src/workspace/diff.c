@@ -102,7 +102,17 @@ static void replace_all(const struct middle *middle, edit_list *edits)
         vec_push(edits, (struct line_edit){'-', (size_t)i, 0});
 }
 
-static void compare_middle(const struct middle *middle, edit_list *ret_edits)
+/*
+ * Does the search find nothing better than all lines of one text in the place of all of the other? If one has so many more lines, there are more
+ * differences than are searched for; if one has none, there is nothing to search. The search takes 16 MB.
+ */
+static bool is_plain(const struct middle *middle)
+{
+    long more = middle->new_count - middle->old_count;
+    return !middle->old_count || !middle->new_count || more > MOST_DIFFERENCES || -more > MOST_DIFFERENCES;
+}
+
+static void search(const struct middle *middle, edit_list *ret_edits)
 {
     int32_t **rounds = must_realloc(NULL, MOST_DIFFERENCES + 1, sizeof(*rounds));
     memset(rounds, 0, (MOST_DIFFERENCES + 1) * sizeof(*rounds));
@@ -114,6 +124,14 @@ static void compare_middle(const struct middle *middle, edit_list *ret_edits)
     for (size_t i = 0; i <= MOST_DIFFERENCES; i++)
         free(rounds[i]);
     free(rounds);
+}
+
+static void compare_middle(const struct middle *middle, edit_list *ret_edits)
+{
+    if (is_plain(middle))
+        replace_all(middle, ret_edits);
+    else
+        search(middle, ret_edits);
     for (size_t i = 0; i < ret_edits->count / 2; i++) {
         struct line_edit other = ret_edits->at[ret_edits->count - 1 - i];
         ret_edits->at[ret_edits->count - 1 - i] = ret_edits->at[i];

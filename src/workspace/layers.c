@@ -19,6 +19,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "kernel/beneath.h"
+#include "kernel/directories.h"
 #include "kernel/mounts.h"
 #include "kernel/process.h"
 
@@ -46,6 +47,19 @@ int layers_open(int folder_fd)
     if (fstatat(folder_fd, LAYERS_ELSEWHERE, &status, AT_SYMLINK_NOFOLLOW) == 0)
         return open_elsewhere(folder_fd, &path);
     return open_directory_at(folder_fd, ".");
+}
+
+void layers_open_marks(int folder_fd, int ret_fds[LAYERS_MARKS])
+{
+    static const char *const names[] = {"work", "work", "incompat", "volatile"}; /* each in the one before */
+    auto_fd int fd = layers_open(folder_fd);
+    for (size_t i = 0; i < array_len(names); i++) {
+        int next = fd < 0 ? -1 : directories_open_up(fd, names[i], S_IRWXU);
+        fd_close(fd);
+        fd = next;
+        if (i + LAYERS_MARKS >= array_len(names))
+            ret_fds[i + LAYERS_MARKS - array_len(names)] = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    }
 }
 
 static uint64_t disk_use(int fd)

@@ -31,6 +31,13 @@ int layers_make(int folder_fd, const char *folder, const char *covered, const ch
 /* Opens the folder that contains both layers, or returns -1. */
 int layers_open(int folder_fd);
 
+/*
+ * Opens the directories that the kernel has made in `work` and that its overlay does not keep open itself: those that mark it as
+ * volatile. -1 stands for one that is not there.
+ */
+enum { LAYERS_MARKS = 2 };
+void layers_open_marks(int folder_fd, int ret_fds[LAYERS_MARKS]);
+
 /* The disk space in bytes of the session's folder and of layers that are elsewhere. A folder that is closed to its owner counts as empty. */
 uint64_t layers_disk_use(int folder_fd);
 

@@ -142,7 +142,7 @@ int live_save_changes(const struct live *live, int folder_fd, uint64_t *ret_coun
     if (result == 0)
         drop_unmoved_refs(live, top_fd, &store, &arena, &changes);
     *ret_count = changes_count(&changes);
-    if (result == 0)
+    if (result == 0 && (*ret_count || live->is_kept))
         result = compare_save_list(folder_fd, &changes, live->start, live->end, "before", "after", err);
     vec_free(&changes);
     arena_free(&arena);

@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
@@ -127,13 +129,14 @@ static const char *state_of_today(const char *word)
     return strcmp(word, "settling") == 0 ? record_state_name(STATE_REPLACING) : word;
 }
 
-int record_load(int folder_fd, struct arena *arena, struct record *ret_record, struct err *err)
+/* Owns the descriptor; -1: there is none, for the reason in errno. */
+static int load_opened(int opened_fd, struct arena *arena, struct record *ret_record, struct err *err)
 {
     enum { LARGEST = PATH_LONGEST + 1024 };
-    auto_fd int fd = openat(folder_fd, "about", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int fd = opened_fd;
     if (fd < 0)
         return errno == ENOENT ? 0 : err_sys(err, errno, "cannot read the state of a session");
-    char bytes[LARGEST + 1];
+    not_zeroed char bytes[LARGEST + 1];
     ssize_t size = read(fd, bytes, LARGEST);
     if (size < 0)
         return err_sys(err, errno, "cannot read the state of a session");
@@ -165,6 +168,19 @@ int record_load(int folder_fd, struct arena *arena, struct record *ret_record, s
     return 1;
 }
 
+int record_load(int folder_fd, struct arena *arena, struct record *ret_record, struct err *err)
+{
+    return load_opened(openat(folder_fd, "about", O_RDONLY | O_NOFOLLOW | O_CLOEXEC), arena, ret_record, err);
+}
+
+/* As record_load(), without opening the folder first: a list has many. */
+static int load_named(int sessions_fd, const char *name, struct arena *arena, struct record *ret_record,
+                      struct err *err)
+{
+    char path[NAME_MAX + sizeof("/about")];
+    snprintf(path, sizeof(path), "%s/about", name);
+    return load_opened(open_beneath(sessions_fd, path, O_RDONLY, 0), arena, ret_record, err);
+}
 static void sort(record_list *records)
 {
     VEC(struct session_age) ages = {0};
@@ -191,8 +207,7 @@ int record_list_all(int sessions_fd, struct arena *arena, const char *workspace,
         struct err ignored;
         if (*entry->d_name == '.')
             continue;
-        auto_fd int folder = open_directory_at(sessions_fd, entry->d_name);
-        if (folder < 0 || record_load(folder, arena, &record, &ignored) <= 0 || !record.workspace ||
+        if (load_named(sessions_fd, entry->d_name, arena, &record, &ignored) <= 0 || !record.workspace ||
             (workspace && strcmp(record.workspace, workspace) != 0))
             continue;
         record.name = arena_str(arena, entry->d_name);
@@ -233,7 +248,12 @@ void record_trim(int sessions_fd, struct arena *arena, const char *workspace, si
 bool record_is_busy(int sessions_fd, const char *name)
 {
     auto_fd int fd = open_directory_at(sessions_fd, name);
-    return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0;
+    return fd >= 0 && record_has_lock(fd);
+}
+
+bool record_has_lock(int folder_fd)
+{
+    return flock(folder_fd, LOCK_SH | LOCK_NB) < 0;
 }
 
 uint64_t record_count_changes(const struct tree *before, const struct tree *after)
@@ -243,6 +263,22 @@ uint64_t record_count_changes(const struct tree *before, const struct tree *afte
     uint64_t count = changes_count(&changes);
     vec_free(&changes);
     return count;
+}
+
+const char *record_trees_state(struct arena *arena, int folder_fd)
+{
+    static const char *const names[] = {"before", "after"};
+    const char *state = "";
+    for (size_t i = 0; i < array_len(names); i++) {
+        struct stat status = {0};
+        if (fstatat(folder_fd, names[i], &status, AT_SYMLINK_NOFOLLOW) < 0)
+            continue; /* zeros are a state, too */
+        state =
+            arena_printf(arena, "%s%llx.%llx.%llx.%lx", i ? arena_printf(arena, "%s-", state) : "",
+                         (unsigned long long)status.st_ino, (unsigned long long)status.st_size,
+                         (unsigned long long)status.st_ctim.tv_sec, (unsigned long)status.st_ctim.tv_nsec);
+    }
+    return state;
 }
 
 int record_save_changes(int folder_fd, const struct tree *before, const struct tree *after, struct err *err)

@@ -112,8 +112,14 @@ bool record_is_over(const struct record *record);
 /* Is a bawn process working on this session now? */
 bool record_is_busy(int sessions_fd, const char *name);
 
+/* The same for an opened folder. If none is, the folder stays locked until it is closed, so that none begins meanwhile. */
+bool record_has_lock(int folder_fd);
+
 /* Counts the changes between two trees, as changes_count() does. */
 uint64_t record_count_changes(const struct tree *before, const struct tree *after);
+
+/* A text that differs when `before` or `after` was saved again: what a person was shown is then not what is there. */
+const char *record_trees_state(struct arena *arena, int folder_fd);
 
 /* Saves the changes between two trees as `before` and `after`. */
 int record_save_changes(int folder_fd, const struct tree *before, const struct tree *after, struct err *err)
@@ -137,8 +143,9 @@ struct live {
     const char *directory; /* of the content store */
     const char *workspace;
     const struct tree *start, *end;
+    bool is_kept; /* the record is kept even if nothing has changed */
 };
 
-/* Saves the changes as `before` and `after`. Counts them as changes_count() does. */
+/* Saves the changes as `before` and `after`, unless there are none and the record is not kept. Counts them as changes_count() does. */
 int live_save_changes(const struct live *live, int folder_fd, uint64_t *ret_count, struct err *err)
     must_check;

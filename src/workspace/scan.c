@@ -1,6 +1,5 @@
 #include "workspace/scan.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -8,23 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/fd.h"
-#include "base/map.h"
 #include "base/path.h"
 #include "base/timespec.h"
 #include "kernel/beneath.h"
 #include "workspace/attributes.h"
-
-struct child {
-    size_t name_at; /* offset in the names of the directory */
-    const char *name;
-    struct stat status;
-    const char *target;      /* of a symlink */
-    bool is_gone, is_denied; /* is_denied: it exists, but its directory may not be searched */
-};
-
-typedef VEC(struct child) child_list;
+#include "workspace/children.h"
 
 struct file_system {
     uint64_t device;
@@ -40,9 +28,8 @@ struct walk {
     char *listing;             /* buffer for getdents64 */
     struct file_system system; /* of the current directory */
     struct unchanged unchanged;
+    struct ahead ahead;
 };
-
-enum { LISTING_SIZE = 64 * 1024 };
 
 int workspace_open(const char *path, struct err *err)
 {
@@ -61,37 +48,6 @@ int workspace_open(const char *path, struct err *err)
 static size_t most_entries(const struct walk *walk)
 {
     return walk->request->most_entries ? walk->request->most_entries : (size_t)SCAN_MOST_ENTRIES;
-}
-
-/* Lists the names of a directory, each ended by a NUL, with a child for each. Stops if there are too many. */
-static int list_names(struct walk *walk, int fd, struct buf *names, child_list *children)
-{
-    while (children->count <= most_entries(walk)) {
-        ssize_t got = getdents64(fd, walk->listing, LISTING_SIZE);
-        if (got <= 0)
-            return (int)got;
-        for (ssize_t at = 0; at < got;) {
-            const struct dirent64 *entry = (const struct dirent64 *)(const void *)(walk->listing + at);
-            at += entry->d_reclen;
-            if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-                continue;
-            vec_push(children, (struct child){.name_at = names->size});
-            buf_add(names, entry->d_name, strlen(entry->d_name) + 1);
-        }
-    }
-    return 0;
-}
-
-static int compare_children(const void *a, const void *b)
-{
-    return strcmp(((const struct child *)a)->name, ((const struct child *)b)->name);
-}
-
-static bool has_child(void *context, const char *name)
-{
-    const child_list *children = context;
-    struct child key = {.name = name};
-    return bsearch(&key, children->at, children->count, sizeof(key), compare_children) != NULL;
 }
 
 /* Returns the earlier walk's entry of this path. Both walks have the same order, so that one pass is enough. */
@@ -132,24 +88,6 @@ void scan_inherit(struct arena *arena, const struct entry *from, struct entry *e
         entry->attributes = arena_copy(arena, from->attributes, from->attributes_size);
         entry->attributes_size = from->attributes_size;
     }
-}
-
-static const char *read_target(int fd, const char *name, struct arena *arena)
-{
-    not_zeroed char target[PATH_LONGEST];
-    ssize_t size = readlinkat(fd, name, target, sizeof(target) - 1);
-    return size < 0 ? "" : arena_copy(arena, target, (size_t)size);
-}
-
-/* Errors such as ENOMEM, EMFILE and EIO must not be read as "file absent": the file would count as removed. */
-static int look_at(int fd, struct child *child, const char *path, struct arena *arena, struct err *err)
-{
-    errno = 0;
-    child->is_gone = fstatat(fd, child->name, &child->status, AT_SYMLINK_NOFOLLOW) < 0;
-    child->is_denied = child->is_gone && errno == EACCES;
-    if (!child->is_gone && S_ISLNK(child->status.st_mode))
-        child->target = read_target(fd, child->name, arena);
-    return errno_is_of_machine(errno) ? err_sys(err, errno, "cannot look at %s in %s", child->name, path) : 0;
 }
 
 /* Who knows the names that lie beside a directory. */
@@ -249,14 +187,14 @@ static int visit_child(struct walk *walk, const struct child *child, const char 
 }
 
 /* Says in `ret_whole` whether every child got an entry. */
-static int visit_children(struct walk *walk, const char *path, child_list *children, bool *ret_whole,
+static int visit_children(struct walk *walk, const char *path, struct children *children, bool *ret_whole,
                           struct err *err)
 {
     struct arena *arena = &walk->scan->tree.arena;
-    const struct beside beside = {has_child, children};
+    const struct beside beside = {children_has, children};
     *ret_whole = true;
-    for (size_t i = 0; i < children->count; i++) {
-        const struct child *child = &children->at[i];
+    for (size_t i = 0; i < children->list.count; i++) {
+        const struct child *child = &children->list.at[i];
         const char *full = path_beneath_top(arena, path, child->name);
         if (!child->is_gone && S_ISSOCK(child->status.st_mode))
             vec_push(&walk->scan->tree.sockets, full);
@@ -286,6 +224,23 @@ static void set_whole(struct walk *walk, size_t own, const struct entry *same, b
     walk->scan->differing += same && same->is_whole != is_whole;
 }
 
+/* Looks at each child, unless that was done ahead. Says in `ret_closed` whether the directory may not be searched. */
+static int look_at_children(struct walk *walk, int fd, const char *path, struct children *children,
+                            bool *ret_closed, struct err *err)
+{
+    struct arena *arena = &walk->scan->tree.arena;
+    int result = check_bounds(walk, children->list.count, err);
+    *ret_closed = false;
+    for (size_t i = 0; i < children->list.count && result == 0 && !*ret_closed; i++) {
+        struct child *child = &children->list.at[i];
+        result = children_look(fd, child, *path ? path : "the workspace", arena, err);
+        *ret_closed = child->is_denied;
+    }
+    if (result == 0 && !*ret_closed)
+        children_sort(children);
+    return result;
+}
+
 /*
  * `own` is the number of the directory's entry; SIZE_MAX for the top, which has none. `same` is the entry of the earlier
  * walk; NULL if the directory is not the same.
@@ -296,38 +251,26 @@ static int walk_directory(struct walk *walk, const char *path, size_t own, const
     if (check_bounds(walk, 0, err) < 0)
         return -1;
     auto_fd int fd = open_beneath(walk->top_fd, path, O_RDONLY | O_DIRECTORY, 0);
-    auto_buf struct buf names = {0};
-    child_list children = {0};
-    if (fd < 0 || list_names(walk, fd, &names, &children) < 0) {
-        int why = errno;
-        vec_free(&children);
-        return leave_out(walk, path, own, why, err);
-    }
+    auto_children struct children children = {0};
+    bool is_known = fd >= 0 && ahead_take(&walk->ahead, path, &walk->scan->tree.arena, &children);
+    if (fd < 0 || (!is_known && children_list(fd, walk->listing, most_entries(walk), &children) < 0))
+        return leave_out(walk, path, own, errno, err);
     if (own != SIZE_MAX && !same)
         attributes_read(fd, &walk->scan->tree.arena, &walk->scan->tree.entries.at[own]);
     bool is_closed = false;
-    int result = check_bounds(walk, children.count, err);
-    for (size_t i = 0; i < children.count && result == 0 && !is_closed; i++) {
-        children.at[i].name = names.bytes + children.at[i].name_at;
-        result = look_at(fd, &children.at[i], *path ? path : "the workspace", &walk->scan->tree.arena, err);
-        is_closed = children.at[i].is_denied;
-    }
-    if (is_closed) {
-        vec_free(&children);
+    int result = is_known ? check_bounds(walk, children.list.count, err)
+                          : look_at_children(walk, fd, path, &children, &is_closed, err);
+    if (is_closed)
         return leave_out(walk, path, own, EACCES, err);
-    }
     const struct file_system above = walk->system;
     if (own != SIZE_MAX && walk->scan->tree.entries.at[own].device != above.device)
         walk->system = system_of(fd);
     close(fd_take(&fd)); /* a deep tree would need a descriptor for each level */
-    if (children.count && result == 0)
-        qsort(children.at, children.count, sizeof(*children.at), compare_children);
     bool is_whole = false;
     if (result == 0)
         result = visit_children(walk, path, &children, &is_whole, err);
     set_whole(walk, own, same, is_whole);
     walk->system = above;
-    vec_free(&children);
     return result;
 }
 
@@ -367,7 +310,7 @@ static int visit_changed(struct walk *walk, const struct entry *before, size_t a
     if (fd < 0 && errno_is_of_machine(errno))
         return err_sys(err, errno, "cannot look at %s", before->path);
     child.is_gone = fd < 0;
-    if (fd >= 0 && look_at(fd, &child, before->path, arena, err) < 0)
+    if (fd >= 0 && children_look(fd, &child, before->path, arena, err) < 0)
         return -1;
     fd_close(fd_take(&fd));
     walk->scan->was_denied |= child.is_denied;
@@ -410,11 +353,13 @@ int scan_tree(int top_fd, const struct scan_request *request, struct scan *ret_s
     *ret_scan = (struct scan){0};
     struct walk walk = {.top_fd = top_fd, .request = request, .scan = ret_scan, .system = system_of(top_fd)};
     clock_gettime(CLOCK_REALTIME, &ret_scan->tree.taken);
-    walk.listing = must_realloc(NULL, LISTING_SIZE, 1);
+    walk.listing = must_realloc(NULL, CHILDREN_LISTING_SIZE, 1);
     if (request->before)
         vec_reserve(&ret_scan->tree.entries, request->before->entries.count + 1);
     unchanged_find(top_fd, request, &walk.unchanged);
+    ahead_look(top_fd, request, &walk.ahead);
     int result = walk_directory(&walk, "", SIZE_MAX, NULL, err);
+    ahead_free(&walk.ahead);
     unchanged_free(&walk.unchanged);
     free(walk.listing);
     map_free(&walk.inodes);
@@ -441,7 +386,7 @@ int scan_entry(int top_fd, const char *path, struct arena *arena, struct entry *
     }
     *ret_entry = look_entry(&status, path);
     if (S_ISLNK(status.st_mode))
-        ret_entry->target = read_target(parent, name, arena);
+        ret_entry->target = children_target(parent, name, arena);
     return 1;
 }
 

@@ -54,6 +54,13 @@ int snapshot_take(const struct snapshot_request *request, struct tree *ret_tree,
 int snapshot_load_start(int folder_fd, struct tree *ret_tree, struct err *err) must_check;
 void snapshot_forget_start(int folder_fd);
 
+/* Opens the folder of the last trees, and makes it if it is missing. snapshot_name: the name of a workspace's tree in it. */
+enum { SNAPSHOT_NAME_SIZE = 2 * BLAKE2B_SIZE + 1 };
+int snapshot_open_trees(const struct store *store, struct err *err) must_check;
+void snapshot_name(const char *workspace, char ret_name[SNAPSHOT_NAME_SIZE]);
+
+/* --- contents.c --- */
+
 /* Reads contents and attributes of the fresh entries of a walk, and stores them. */
 int snapshot_contents(struct store *store, int top_fd, const struct scan_request *request, struct scan *scan,
                       uint64_t most_bytes, struct err *err) must_check;
@@ -61,8 +68,3 @@ int snapshot_contents(struct store *store, int top_fd, const struct scan_request
 /* Reads content and attributes of one file, and stores them. Others see the content only after store_flush. */
 int snapshot_one(struct store *store, int top_fd, struct arena *arena, struct entry *entry, bool *was_denied,
                  struct err *err) must_check;
-
-/* Opens the folder of the last trees, and makes it if it is missing. snapshot_name: the name of a workspace's tree in it. */
-enum { SNAPSHOT_NAME_SIZE = 2 * BLAKE2B_SIZE + 1 };
-int snapshot_open_trees(const struct store *store, struct err *err) must_check;
-void snapshot_name(const char *workspace, char ret_name[SNAPSHOT_NAME_SIZE]);

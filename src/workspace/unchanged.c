@@ -17,9 +17,6 @@
 #include "workspace/scan.h"
 
 #include <linux/magic.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,12 +30,11 @@
 #include "git/objects.h"
 #include "git/repo.h"
 #include "kernel/beneath.h"
+#include "kernel/threads.h"
 
 enum {
-    FEW = 2048,        /* entries for which a second thread is not worth its start */
-    CHUNK = 256,       /* entries that a thread takes at a time */
-    MOST_THREADS = 16, /* beyond the first */
-    STACK_SIZE = 128 * 1024,
+    FEW = 2048,  /* entries for which a second thread is not worth its start */
+    CHUNK = 256, /* entries that a thread takes at a time */
 };
 
 /* What all threads share. None of them allocates memory. */
@@ -132,40 +128,10 @@ static void search_chunks(struct search *search, struct progress *progress)
     }
 }
 
-static void *search_in_thread(void *search)
+static void search_in_thread(void *context, bool is_caller)
 {
-    search_chunks(search, NULL);
-    return NULL;
-}
-
-static size_t count_processors(void)
-{
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof(set), &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;
-}
-
-/* Signals go to the calling thread alone. Without threads, the calling thread does all the work. */
-static void search_with_threads(struct search *search)
-{
-    pthread_t threads[MOST_THREADS];
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    size_t started = 0, wanted = count_processors() - 1;
-    if (search->request->before->entries.count <= FEW)
-        wanted = 0;
-    if (wanted > MOST_THREADS)
-        wanted = MOST_THREADS;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK_SIZE);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (started < wanted && pthread_create(&threads[started], &attributes, search_in_thread, search) == 0)
-        started++;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    search_chunks(search, search->request->progress);
-    for (size_t i = 0; i < started; i++)
-        pthread_join(threads[i], NULL);
+    struct search *search = context;
+    search_chunks(search, is_caller ? search->request->progress : NULL);
 }
 
 /* Fills in `next`. The entries are in walk order, so that those of a directory follow it. */
@@ -213,7 +179,7 @@ void unchanged_find(int top_fd, const struct scan_request *request, struct uncha
     find_next(before, ret_unchanged->next);
     struct search search = {
         .top_fd = top_fd, .device = top.st_dev, .request = request, .unchanged = ret_unchanged};
-    search_with_threads(&search);
+    threads_share(search_in_thread, &search, count > FEW);
 }
 
 void unchanged_free(struct unchanged *unchanged)

@@ -20,6 +20,9 @@
 #define BAWN_LANDLOCK_FS_TRUNCATE    (1ULL << 14) /* ABI 3, Linux 6.2 */
 #define BAWN_LANDLOCK_FS_IOCTL_DEV   (1ULL << 15) /* ABI 5, Linux 6.10 */
 
+#define BAWN_LANDLOCK_NET_BIND_TCP    (1ULL << 0) /* ABI 4, Linux 6.7 */
+#define BAWN_LANDLOCK_NET_CONNECT_TCP (1ULL << 1)
+
 #define BAWN_LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET (1ULL << 0) /* ABI 6, Linux 6.12 */
 #define BAWN_LANDLOCK_SCOPE_SIGNAL               (1ULL << 1)
 

@@ -1,10 +1,11 @@
-/* The event loop (epoll, for thousands of descriptors), and the clock. */
+/* The event loop (epoll, for thousands of descriptors). */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/attr.h"
+#include "base/timespec.h"
 #include "base/vec.h"
 
 struct watcher;
@@ -27,8 +28,6 @@ struct poller {
     VEC(void *) retired;
     bool is_over; /* set by any part: the program ends after this round */
 };
-
-int64_t now_milliseconds(void);
 
 int poller_open(struct poller *poller) must_check;
 

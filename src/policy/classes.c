@@ -1,4 +1,4 @@
-#include "egress/classes.h"
+#include "policy/classes.h"
 
 #include <string.h>
 

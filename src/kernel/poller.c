@@ -1,4 +1,4 @@
-#include "egress/poller.h"
+#include "kernel/poller.h"
 
 #include <sched.h>
 #include <sys/epoll.h>
@@ -16,11 +16,6 @@ static int64_t now_nanoseconds(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-int64_t now_milliseconds(void)
-{
-    return now_nanoseconds() / 1000000;
 }
 
 int poller_open(struct poller *poller)

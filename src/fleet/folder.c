@@ -1,0 +1,347 @@
+#include "fleet/folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "kernel/beneath.h"
+#include "kernel/directories.h"
+#include "kernel/process.h"
+
+enum { FLEET_FILE_LARGEST = 64 * 1024 * 1024, MOST_WORDS = 4096, MOST_ORDERS = 1000000, STARTED_SMALL = 256 };
+
+DEFINE_TEXTS(task_state_name, enum task_state, TASK_STATES, NAME_OF)
+
+/* --- small files ------------------------------------------------------------------------------------------------------ */
+
+const char *fleet_read(struct arena *arena, int folder_fd, const char *name, size_t most)
+{
+    auto_fd int fd = open_beneath(folder_fd, name, O_RDONLY | O_NONBLOCK, 0);
+    auto_buf struct buf text = {0};
+    struct stat status;
+    bool is_fine = fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+                   status.st_size <= (off_t)most && buf_read(&text, fd, most) == 0;
+    return is_fine ? arena_copy(arena, buf_text(&text), text.size) : "";
+}
+
+int fleet_read_tail(int folder_fd, const char *name, size_t most, struct buf *out)
+{
+    auto_fd int fd = open_beneath(folder_fd, name, O_RDONLY | O_NONBLOCK, 0);
+    struct stat status;
+    if (fd < 0 || fstat(fd, &status) < 0)
+        return -1;
+    off_t skipped =
+        S_ISREG(status.st_mode) && status.st_size > (off_t)most ? status.st_size - (off_t)most : 0;
+    return lseek(fd, skipped, SEEK_SET) < 0 ? -1 : buf_read(out, fd, most);
+}
+
+int fleet_mark(int folder_fd, const char *name, struct err *err)
+{
+    auto_fd int fd = open_beneath(folder_fd, name, O_WRONLY | O_CREAT, 0600);
+    return fd < 0 ? err_sys(err, errno, "cannot make %s", name) : 0;
+}
+
+bool fleet_has(int folder_fd, const char *name)
+{
+    struct stat status;
+    return fstatat(folder_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static int write_file(int folder_fd, const char *name, const char *bytes, size_t size, struct err *err)
+{
+    const struct new_file file = {.temporary = ".new", .bytes = bytes, .size = size, .mode = 0600};
+    return replace_file(folder_fd, name, &file) < 0 ? err_sys(err, errno, "cannot write %s", name) : 0;
+}
+
+/* --- fleet.json ------------------------------------------------------------------------------------------------------- */
+
+static void add_words(struct json *json, const char *name, const char *const *words, size_t count)
+{
+    json_open(json, name, '[');
+    for (size_t i = 0; i < count; i++)
+        json_str(json, NULL, words[i]);
+    json_close(json, ']');
+}
+
+static void add_fleet(const struct fleet *fleet, struct buf *out)
+{
+    struct json json = {.out = out};
+    size_t words = 0;
+    while (fleet->command[words])
+        words++;
+    json_open(&json, NULL, '{');
+    json_int(&json, "schema", RESULT_SCHEMA);
+    json_str(&json, "engine", fleet->engine);
+    json_str(&json, "directory", fleet->directory);
+    json_str(&json, "agent", fleet->agent);
+    json_open(&json, "degrade", '[');
+    for (enum wall wall = 0; wall < WALL_COUNT; wall++) {
+        if (walls_have(fleet->degraded, wall))
+            json_str(&json, NULL, wall_name(wall));
+    }
+    json_close(&json, ']');
+    json_open(&json, "rules", '[');
+    vec_each (const struct argument, rule, &fleet->rules) {
+        json_str(&json, NULL, rule->verb == VERB_NONE ? "policy" : verb_word(rule->verb));
+        json_str(&json, NULL, rule->text);
+    }
+    json_close(&json, ']');
+    add_words(&json, "command", fleet->command, words);
+    add_words(&json, "tasks", fleet->ids.at, fleet->ids.count);
+    json_open(&json, "after", '[');
+    vec_each (const struct task_order, order, &fleet->orders) {
+        json_str(&json, NULL, order->id);
+        json_str(&json, NULL, order->after);
+    }
+    json_close(&json, ']');
+    json_close(&json, '}');
+}
+
+static void index_orders(struct fleet *fleet)
+{
+    vec_each (struct task_order, order, &fleet->orders) {
+        void **first = map_at(&fleet->first_orders, order->id, strlen(order->id));
+        *first = *first ? *first : order;
+    }
+}
+
+static int make_task(const struct fleet *fleet, const struct task *task, struct err *err)
+{
+    if (mkdirat(fleet->fd, task->id, 0700) < 0)
+        return err_sys(err, errno, "cannot make %s/%s", fleet->path, task->id);
+    auto_fd int fd = open_directory_at(fleet->fd, task->id);
+    return fd < 0 ? err_sys(err, errno, "cannot open %s/%s", fleet->path, task->id)
+                  : write_file(fd, "task.json", task->line.at, task->line.size, err);
+}
+
+int fleet_make(struct fleet *fleet, const task_list *tasks, struct err *err)
+{
+    fleet->fd = directories_open_made(fleet->path, err);
+    if (fleet->fd < 0)
+        return -1;
+    if (!directories_is_empty(AT_FDCWD, fleet->path)) {
+        err_set(err, "%s is not empty", fleet->path);
+        return err_hint(err, fleet_has(fleet->fd, "fleet.json")
+                                 ? "`bawn fleet retry DIR` goes on with the fleet in it"
+                                 : "name another folder with --out");
+    }
+    vec_each (const struct task, task, tasks) {
+        if (make_task(fleet, task, err) < 0)
+            return -1;
+        vec_push(&fleet->ids, task->id);
+        for (size_t i = 0; i < task->after.count; i++)
+            vec_push(&fleet->orders, (struct task_order){task->id, task->after.at[i]});
+    }
+    index_orders(fleet);
+    auto_buf struct buf out = {0};
+    add_fleet(fleet, &out);
+    return write_file(fleet->fd, "fleet.json", out.bytes, out.size, err);
+}
+
+/* --- reading it back -------------------------------------------------------------------------------------------------- */
+
+static bool take_rules(struct fleet *fleet, struct json_value array)
+{
+    struct json_value word, object;
+    size_t at = 0;
+    while (json_next_item(array, &at, &word)) {
+        const char *verb = json_text(&fleet->arena, word);
+        if (!verb || !json_next_item(array, &at, &object) || fleet->rules.count == MOST_WORDS)
+            return false;
+        struct argument rule = {verb_from_word(verb), json_text(&fleet->arena, object)};
+        if (!rule.text || (rule.verb == VERB_NONE && strcmp(verb, "policy") != 0))
+            return false;
+        vec_push(&fleet->rules, rule);
+    }
+    return true;
+}
+
+static bool take_walls(struct fleet *fleet, struct json_value array)
+{
+    struct json_value item;
+    for (size_t at = 0; json_next_item(array, &at, &item);) {
+        const char *name = json_text(&fleet->arena, item);
+        enum wall wall = name ? wall_from_name(name) : WALL_COUNT;
+        if (wall == WALL_COUNT)
+            return false;
+        fleet->degraded |= 1u << wall;
+    }
+    return true;
+}
+
+static bool take_command(struct fleet *fleet, struct json_value array)
+{
+    struct json_value item;
+    size_t count = 0;
+    const char **words = arena_alloc(&fleet->arena, (MOST_WORDS + 1) * sizeof(*words));
+    for (size_t at = 0; json_next_item(array, &at, &item); count++) {
+        if (count == MOST_WORDS || !(words[count] = json_text(&fleet->arena, item)))
+            return false;
+    }
+    fleet->command = words;
+    return count > 0;
+}
+
+static bool take_ids(struct fleet *fleet, struct json_value array)
+{
+    struct json_value item;
+    for (size_t at = 0; json_next_item(array, &at, &item);) {
+        const char *id = json_text(&fleet->arena, item);
+        if (!id || !task_id_is_valid(id) || fleet->ids.count == MOST_TASKS)
+            return false;
+        vec_push(&fleet->ids, id);
+    }
+    return fleet->ids.count > 0;
+}
+
+static bool take_orders(struct fleet *fleet, struct json_value array)
+{
+    struct json_value item, after;
+    for (size_t at = 0; json_next_item(array, &at, &item);) {
+        const char *id = json_text(&fleet->arena, item);
+        struct task_order order = {id, json_next_item(array, &at, &after) ? json_text(&fleet->arena, after)
+                                                                          : NULL};
+        if (!order.id || !order.after || !task_id_is_valid(order.id) || !task_id_is_valid(order.after) ||
+            fleet->orders.count == MOST_ORDERS)
+            return false;
+        vec_push(&fleet->orders, order);
+    }
+    index_orders(fleet);
+    return true;
+}
+
+static bool take_member(struct fleet *fleet, struct json_value key, struct json_value value)
+{
+    if (json_is(key, "engine"))
+        return (fleet->engine = json_text(&fleet->arena, value)) != NULL;
+    if (json_is(key, "directory"))
+        return (fleet->directory = json_text(&fleet->arena, value)) != NULL && *fleet->directory == '/';
+    if (json_is(key, "agent"))
+        return (fleet->agent = json_text(&fleet->arena, value)) != NULL;
+    if (json_is(key, "degrade"))
+        return take_walls(fleet, value);
+    if (json_is(key, "rules"))
+        return take_rules(fleet, value);
+    if (json_is(key, "command"))
+        return take_command(fleet, value);
+    if (json_is(key, "tasks"))
+        return take_ids(fleet, value);
+    if (json_is(key, "after"))
+        return take_orders(fleet, value);
+    return json_is(key, "schema") && value.size == 1 && *value.at == '0' + RESULT_SCHEMA;
+}
+
+static bool take_fleet(struct fleet *fleet, const char *text)
+{
+    struct json_value object, key, value;
+    bool is_fine = json_read(text, strlen(text), &object) && *object.at == '{';
+    for (size_t at = 0; is_fine && json_next_member(object, &at, &key, &value);)
+        is_fine = take_member(fleet, key, value);
+    return is_fine && fleet->engine && fleet->directory && fleet->command && fleet->ids.count;
+}
+
+int fleet_open(const char *path, struct fleet *ret_fleet, struct err *err)
+{
+    struct fleet fleet = FLEET_NONE;
+    fleet.path = directories_resolve(&fleet.arena, path);
+    fleet.fd = open_directory_at(AT_FDCWD, fleet.path);
+    int result = fleet.fd < 0 ? err_sys(err, errno, "cannot open %s", path) : 0;
+    if (result == 0 && !fleet_has(fleet.fd, "fleet.json"))
+        result = err_set(err, "%s is not the folder of a fleet: it has no fleet.json", path);
+    else if (result == 0 &&
+             !take_fleet(&fleet, fleet_read(&fleet.arena, fleet.fd, "fleet.json", FLEET_FILE_LARGEST)))
+        result = err_set(err, "%s/fleet.json is damaged, or of another version of bawn", path);
+    if (result < 0)
+        fleet_free(&fleet);
+    else
+        *ret_fleet = fleet;
+    return result;
+}
+
+void fleet_free(struct fleet *fleet)
+{
+    fd_close(fleet->fd);
+    vec_free(&fleet->rules);
+    vec_free(&fleet->ids);
+    vec_free(&fleet->orders);
+    map_free(&fleet->first_orders);
+    arena_free(&fleet->arena);
+    *fleet = FLEET_NONE;
+}
+
+/* --- the state of a task ---------------------------------------------------------------------------------------------- */
+
+int fleet_open_task(const struct fleet *fleet, const char *id, struct err *err)
+{
+    int fd = task_id_is_valid(id) ? open_directory_at(fleet->fd, id) : -1;
+    return fd < 0 ? err_set(err, "%s has no task %s", fleet->path, id) : fd;
+}
+
+/* Who only looks takes the lock for a moment, shared, so that two who look do not see each other. */
+static bool is_locked(int folder_fd)
+{
+    auto_fd int fd = open_beneath(folder_fd, "lock", O_RDONLY | O_NONBLOCK, 0);
+    return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+}
+
+enum task_state fleet_state(const struct fleet *fleet, struct arena *arena, const char *id,
+                            struct result *ret_result)
+{
+    struct err ignored;
+    auto_fd int fd = fleet_open_task(fleet, id, &ignored);
+    *ret_result = (struct result){0};
+    if (fd < 0)
+        return TASK_WAITING;
+    const char *text = fleet_read(arena, fd, FLEET_RESULT, RESULT_LARGEST);
+    if (*text && result_parse(bytes_of(text, strlen(text)), id, arena, ret_result))
+        return ret_result->status ? TASK_FAILED : TASK_DONE;
+    if (is_locked(fd))
+        return TASK_RUNNING;
+    if (fleet_has(fd, FLEET_CANCELLED))
+        return TASK_CANCELLED;
+    return fleet_has(fd, "started") ? TASK_INTERRUPTED : TASK_WAITING;
+}
+
+const struct task_order *fleet_orders(const struct fleet *fleet, const char *id)
+{
+    return map_get(&fleet->first_orders, id, strlen(id));
+}
+
+enum task_turn fleet_turn(const struct fleet *fleet, const char *id)
+{
+    enum task_turn turn = TURN_NOW;
+    const struct task_order *end = fleet->orders.at + fleet->orders.count;
+    for (const struct task_order *order = fleet_orders(fleet, id);
+         order && turn != TURN_NEVER && order < end && strcmp(order->id, id) == 0; order++) {
+        auto_arena struct arena arena = {0};
+        struct result result;
+        enum task_state state = fleet_state(fleet, &arena, order->after, &result);
+        result_free(&result);
+        if (state != TASK_DONE)
+            turn = state == TASK_FAILED || state == TASK_CANCELLED ? TURN_NEVER : TURN_LATER;
+    }
+    return turn;
+}
+
+int fleet_worker(struct arena *arena, int folder_fd)
+{
+    const char *text = fleet_read(arena, folder_fd, "started", STARTED_SMALL);
+    uint64_t number, start, attempt;
+    struct utsname machine;
+    if (!text_take_number(&text, &number) || *text++ != ' ' || !text_take_number(&text, &start) ||
+        *text++ != ' ' || !text_take_number(&text, &attempt) || *text++ != ' ' || uname(&machine) < 0 ||
+        strcmp(text, machine.nodename) != 0 || number > INT32_MAX || !is_locked(folder_fd))
+        return -1;
+    auto_fd int fd = process_open((pid_t)number);
+    return fd >= 0 && process_look(fd).start == start ? fd_take(&fd) : -1;
+}

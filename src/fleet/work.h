@@ -1,0 +1,38 @@
+/* A worker: the process that runs one task in its own sandbox and leaves the result in the task's folder. Every engine starts it. */
+#pragma once
+
+#include "fleet/folder.h"
+#include "session/caller.h"
+
+/*
+ * Runs the task, unless it has a result or was cancelled. Waits for another worker of the same task first. Standard output and error of
+ * this process become files of the task. `engine_fd`: a socket of the engine's that gets this process's id when the command has ended; -1: none.
+ * `typed`: this process's arguments. Returns 0 if the task is settled, 1 if it was interrupted
+ * and has to be run again; -1 with an error.
+ */
+int fleet_work(const struct caller *caller, const struct fleet *fleet, const char *id, int engine_fd,
+               char *const *typed, struct err *err) must_check;
+
+/* --- collect.c --- */
+
+/* What a worker knows of an attempt besides the run itself. */
+struct attempt {
+    const char *id;
+    int folder_fd, engine_fd;
+    uint64_t number; /* 1 is the first */
+    struct timespec began;
+    uint64_t output_dropped;
+    const char *state; /* bawn's state folder */
+};
+
+struct run;
+
+/*
+ * Writes the patch and the journal, and then the result, each by rename. Returns 1 without a result if this process was asked to end
+ * before; -1 with an error.
+ */
+int attempt_collect(const struct attempt *attempt, const struct run *run, struct arena *arena,
+                    struct err *err) must_check;
+
+/* An attempt that does not count: what its session kept aside is discarded. */
+void attempt_discard(const char *state, struct arena *arena, const char *session);

@@ -1,0 +1,19 @@
+/*
+ * The message with which the network helper hands a connection to the vault: this head, then the client's first bytes, which the helper
+ * has read and judged. Three descriptors come with it: the client's socket, the server's, and the *tether*, which the vault keeps open
+ * as long as it serves the connection.
+ */
+#pragma once
+
+#include <stdint.h>
+
+/* What the two processes of the vault are called with as their first word. */
+#define VAULT_FRONT "bawn-vault-front"
+#define VAULT_BACK  "bawn-vault-back"
+
+enum { HANDED_LONGEST_HOST = 253, HANDED_LARGEST_FIRST = 64 * 1024, HANDED_DESCRIPTORS = 3 };
+
+struct handed_connection {
+    char host[HANDED_LONGEST_HOST + 1]; /* the name that was asked for, ended by NUL */
+    uint16_t port;
+};

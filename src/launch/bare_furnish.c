@@ -1,0 +1,48 @@
+/*
+ * The directory of the run's temporary files: what is in it from the start. With namespaces these files have places in /etc and /run (furnish.c).
+ * It is filled before the first domain, and before there is a command.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "kernel/beneath.h"
+#include "launch/bare.h"
+
+static int write_file(int scratch_fd, const char *path, const char *text, struct err *err)
+{
+    auto_fd int fd = openat(scratch_fd, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0 || write_whole(fd, text, strlen(text)) < 0)
+        return err_sys(err, errno, "cannot write %s for the command", path);
+    return 0;
+}
+
+/* The lock tells a repair that this process still ends what a killed supervisor has left. It is kept until this process ends. */
+static int hold_scratch(const char *scratch, struct err *err)
+{
+    int fd = open(scratch, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return fd < 0 || flock(fd, LOCK_SH) < 0 ? err_sys(err, errno, "cannot lock %s", scratch) : fd;
+}
+
+int bare_furnish(struct bare *bare, struct err *err)
+{
+    const struct launch *launch = bare->launch;
+    if (!launch->scratch)
+        return 0;
+    int scratch_fd = hold_scratch(launch->scratch, err);
+    if (scratch_fd < 0)
+        return -1;
+    if (mkdirat(scratch_fd, SCRATCH_OWN, 0700) < 0 || mkdirat(scratch_fd, SCRATCH_SHARED, 0700) < 0)
+        return err_sys(err, errno, "cannot make a directory for temporary files");
+    bare->shared_fd = open_directory_at(scratch_fd, SCRATCH_SHARED);
+    if (bare->shared_fd < 0)
+        return err_sys(err, errno, "cannot open the directory of shared memory");
+    if (write_file(scratch_fd, SCRATCH_GIT_CONFIG, launch->git_config ? launch->git_config : "", err) < 0 ||
+        (launch->briefing && write_file(scratch_fd, SCRATCH_BRIEFING, launch->briefing, err) < 0))
+        return -1;
+    return launch->policy ? write_file(scratch_fd, SCRATCH_POLICY, launch->policy, err) : 0;
+}

@@ -1,0 +1,77 @@
+/* Repositories on servers: operations, and the variables that lead git to bawn. */
+#include <string.h>
+
+#include "base/text.h"
+#include "plan/steps.h"
+#include "policy/decide.h"
+#include "policy/forge.h"
+
+static const char command_variable[] = "GIT_SSH_COMMAND", variant_variable[] = "GIT_SSH_VARIANT";
+
+/* Why no rule about a forge can be carried out here; NULL: it can. */
+static const char *why_none(const struct policy *policy)
+{
+    const struct rule *net = decide_net(policy, NULL).decides;
+    if (policy->request.full_access)
+        return "with --full-access git uses your keys as it is";
+    if (net && net->net == NET_OFF)
+        return "the network is off";
+    if (!plan_own_path(policy))
+        return "bawn itself is not visible inside, and git needs it there";
+    return NULL;
+}
+
+bool plan_forge_sets(const struct plan *plan, const char *name)
+{
+    if (strcmp(name, command_variable) != 0 && strcmp(name, variant_variable) != 0 &&
+        strcmp(name, "GIT_SSH") != 0)
+        return false;
+    vec_each (const struct rule, rule, &plan->policy->rules) {
+        if (rule->verb == VERB_FORGE && decide_forge_counts(plan->policy, rule))
+            return !why_none(plan->policy);
+    }
+    return false;
+}
+
+static void set_variable(struct plan *plan, const struct rule *rule, const char *name, const char *value)
+{
+    plan_add(plan, (struct operation){.kind = OP_ENV_SET, .because = rule, .name = name, .value = value});
+}
+
+void plan_add_forges(struct plan *plan)
+{
+    const struct policy *policy = plan->policy;
+    bool is_first = true;
+    vec_each (const struct rule, rule, &policy->rules) {
+        if (rule->verb != VERB_FORGE || !decide_forge_counts(policy, rule) || why_none(policy))
+            continue;
+        if (is_first) {
+            set_variable(plan, rule, command_variable,
+                         arena_printf(policy->arena, "%s git-ssh --", plan_own_path(policy)));
+            set_variable(plan, rule, variant_variable, "ssh");
+        }
+        is_first = false;
+        plan_add(plan, (struct operation){.kind = OP_FORGE,
+                                          .because = rule,
+                                          .name = forge_place(policy->arena, rule->forge),
+                                          .value = forge_rights(policy->arena, rule->forge)});
+    }
+}
+
+void plan_note_forges(struct plan *plan)
+{
+    const struct policy *policy = plan->policy;
+    struct arena *arena = policy->arena;
+    vec_each (const struct rule, rule, &policy->rules) {
+        if (rule->verb != VERB_FORGE || !policy_rule_counts(policy, rule))
+            continue;
+        const char *why = !decide_forge_counts(policy, rule)
+                              ? "the administrator has locked what is done with this repository"
+                              : why_none(policy);
+        if (why)
+            vec_push(&plan->notes,
+                     (struct note){.about = rule,
+                                   .text = arena_printf(arena, "the rule for %s does nothing: %s",
+                                                        forge_place(arena, rule->forge), why)});
+    }
+}

@@ -1,0 +1,147 @@
+/*
+ * Does a variable's value stay outside?
+ *
+ * A rule of a profile holds where it can: it needs bawn-vault, namespaces and `net allow`. Elsewhere the value passes as `env` says, and the
+ * run says so. A rule that a person wrote is not given up like that, and nor is any rule with `secrets outside`: then nothing
+ * passes, or the run is refused.
+ */
+#include <string.h>
+
+#include "base/path.h"
+#include "base/text.h"
+#include "policy/compose.h"
+#include "policy/decide.h"
+
+enum { LARGEST_SETTINGS = 1 << 20 };
+
+/* Of the rules that pass, the last one of the strongest layer. */
+static const struct rule *last_rule(const struct policy *policy, enum verb verb, const char *secret)
+{
+    const struct rule *last = NULL;
+    for (size_t i = 0; i < policy->secret_rules.count; i++) {
+        const struct rule *rule = policy->secret_rules.at[i];
+        if (rule->verb == verb && (!secret || strcmp(rule->secret->name, secret) == 0) &&
+            (!last || rule->source->layer >= last->source->layer))
+            last = rule;
+    }
+    return last;
+}
+
+/* The last `secrets` rule of the strongest layer says so. */
+static bool are_to_stay(const struct policy *policy, const char *place)
+{
+    const struct rule *last = last_rule(policy, VERB_SECRETS, NULL);
+    return last && strcmp(last->text, place) == 0;
+}
+
+static const char *host_path(const struct policy *policy, const char *written)
+{
+    return *written == '~' ? path_join(policy->arena, policy->request.home, written + 2)
+                           : path_clean(policy->arena, "/", written);
+}
+
+static bool is_set_inside(const struct policy *policy, const char *name)
+{
+    const struct rule *rule = decide_env(policy, name, NULL).decides;
+    const char *outside = text_variable(policy->request.environment, name);
+    if (!rule || rule->verb != VERB_ENV)
+        return false;
+    const char *value = rule->env.value && (!rule->env.is_default || !outside) ? rule->env.value : outside;
+    return value && *value;
+}
+
+const char *secret_login_file(const struct policy *policy, const struct secret_object *secret)
+{
+    const struct fs_place *place = NULL;
+    struct err ignored;
+    if (secret->source != SECRET_LOGIN ||
+        fs_resolve(policy->request.fs, host_path(policy, secret->from), &place, &ignored) < 0 ||
+        place->kind != FILE_REGULAR)
+        return NULL;
+    return place->real;
+}
+
+/* A file that is larger than settings are counts as one that has the text. */
+static bool file_has(const struct policy *policy, const char *file, const char *text)
+{
+    const struct fs_place *place = NULL;
+    struct err ignored;
+    char *bytes = NULL;
+    size_t size = 0;
+    if (fs_resolve(policy->request.fs, host_path(policy, file), &place, &ignored) < 0 ||
+        place->kind != FILE_REGULAR)
+        return false;
+    int result = fs_read(policy->request.fs, place->real, LARGEST_SETTINGS, &bytes, &size, &ignored);
+    bool has = result < 0 || (result > 0 && memmem(bytes, size, text, strlen(text)));
+    return has;
+}
+
+static bool command_has(const struct policy *policy, const char *text)
+{
+    for (const char *const *word = policy->request.command; word && *word; word++) {
+        if (strstr(*word, text))
+            return true;
+    }
+    return false;
+}
+
+static const char *lifted_by(const struct policy *policy, const struct secret_unless *unless)
+{
+    if (unless->in_command)
+        return command_has(policy, unless->text)
+                   ? arena_printf(policy->arena, "%s in the command may send it elsewhere", unless->text)
+                   : NULL;
+    if (unless->file)
+        return file_has(policy, unless->file, unless->text)
+                   ? arena_printf(policy->arena, "%s in %s may send it elsewhere", unless->text, unless->file)
+                   : NULL;
+    return is_set_inside(policy, unless->text)
+               ? arena_printf(policy->arena, "%s sends it elsewhere", unless->text)
+               : NULL;
+}
+
+void settle_secrets(struct policy *policy)
+{
+    bool is_strict = are_to_stay(policy, "outside");
+    vec_each (struct rule, rule, &policy->rules) {
+        const struct secret_object *secret = rule->verb == VERB_SECRET && !is_strict ? rule->secret : NULL;
+        if (!secret ||
+            (!text_variable(policy->request.environment, secret->name) && !secret_login_file(policy, secret)))
+            continue; /* nothing depends on it, and no file is read */
+        for (size_t i = 0; i < secret->unless_count && !rule->lifted; i++)
+            rule->lifted = lifted_by(policy, &secret->unless[i]);
+    }
+}
+
+/* Why no rule can hold here, whoever wrote it; NULL: one can. */
+static const char *hindrance(const struct policy *policy)
+{
+    const struct rule *net = decide_net(policy, NULL).decides;
+    return policy->request.full_access    ? "with --full-access nothing can swap it"
+           : net && net->net != NET_ALLOW ? "only `net allow` can swap it"
+                                          : policy->request.no_vault;
+}
+
+const char *decide_secret_yields(const struct policy *policy, const struct rule *rule)
+{
+    if (are_to_stay(policy, "inside"))
+        return NULL; /* no rule applies, as was asked for */
+    if (rule->lifted)
+        return rule->lifted;
+    return rule->source->is_profile && !are_to_stay(policy, "outside") ? hindrance(policy) : NULL;
+}
+
+/* Does a rule on the variable that is as strong take it away, or set it? */
+static bool env_decides(const struct policy *policy, const struct rule *secret)
+{
+    const struct rule *env = decide_env(policy, secret->secret->name, NULL).decides;
+    return env && env->source->layer > secret->source->layer &&
+           (env->verb == VERB_UNSET || (env->env.value && !env->env.is_default));
+}
+
+const struct rule *decide_secret(const struct policy *policy, const char *name)
+{
+    const struct rule *last = last_rule(policy, VERB_SECRET, name);
+    bool holds = last && !decide_secret_yields(policy, last) && !env_decides(policy, last);
+    return holds && !are_to_stay(policy, "inside") ? last : NULL;
+}

@@ -1,0 +1,279 @@
+#include "policy/request.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/pattern.h"
+#include "base/text.h"
+
+enum { UTF8_LONGEST = 4, ENCODED_SIZE = 3 };
+
+/* --- paths -------------------------------------------------------------------------------------------------------- */
+
+/* May the byte stand in a path as it is? (RFC 3986, without ';'.) */
+static bool is_plain(unsigned char byte)
+{
+    return isalnum(byte) || (byte && strchr("-._~!$&'()*+,=:@", byte));
+}
+
+/* The byte that "%XX" stands for; -1: it is malformed. */
+static int decode(struct bytes text)
+{
+    if (text.size < ENCODED_SIZE || *text.at != '%')
+        return -1;
+    int high = text_hex_digit(text.at[1]), low = text_hex_digit(text.at[2]);
+    return high < 0 || low < 0 ? -1 : high * 16 + low;
+}
+
+/* The encoded bytes at the beginning of the text, which must be one character of UTF-8. Returns how many there are; 0: they are none. */
+static size_t encoded_character(struct bytes text)
+{
+    char bytes[UTF8_LONGEST];
+    size_t count = 0;
+    uint32_t code;
+    for (int byte; count < UTF8_LONGEST && (byte = decode(text)) >= 0; text = bytes_after(text, ENCODED_SIZE))
+        bytes[count++] = (char)byte;
+    return count ? utf8_decode(bytes, count, &code) : 0;
+}
+
+struct spelling {
+    char *out;
+    size_t size;
+};
+
+static void add_byte(struct spelling *spelling, char byte)
+{
+    spelling->out[spelling->size++] = byte;
+}
+
+static void add_encoded(struct spelling *spelling, unsigned char byte)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    add_byte(spelling, '%');
+    add_byte(spelling, digits[byte >> 4]);
+    add_byte(spelling, digits[byte & 15]);
+}
+
+/* Takes one encoded character off the text. The output is never longer than what is taken. */
+static const char *spell_encoded(struct bytes *text, struct spelling *spelling)
+{
+    int first = decode(*text);
+    if (first < 0)
+        return "its path has a % that encodes nothing";
+    if (first < ' ' || first == 0x7f || strchr("/\\.%;", first))
+        return "its path encodes a slash, a dot or another character that could change its meaning";
+    size_t count = encoded_character(*text);
+    if (count == 0)
+        return "its path encodes bytes that are not UTF-8";
+    for (; count > 0; count--) {
+        unsigned char byte = (unsigned char)decode(*text);
+        if (is_plain(byte))
+            add_byte(spelling, (char)byte);
+        else
+            add_encoded(spelling, byte);
+        *text = bytes_after(*text, ENCODED_SIZE);
+    }
+    return NULL;
+}
+
+static const char *spell(struct bytes text, struct spelling *spelling)
+{
+    while (text.size) {
+        unsigned char byte = (unsigned char)*text.at;
+        if (byte == '%') {
+            const char *problem = spell_encoded(&text, spelling);
+            if (problem)
+                return problem;
+            continue;
+        }
+        if (byte != '/' && !is_plain(byte))
+            return byte == '\\' || byte == ';' ? "its path has a character that servers read in two ways"
+                                               : "its path has a character that must be encoded";
+        add_byte(spelling, (char)byte);
+        text = bytes_after(text, 1);
+    }
+    return NULL;
+}
+
+/* The path begins with a slash. */
+static const char *problem_with_names(const char *path)
+{
+    for (const char *name = path + 1;;) {
+        size_t size = strcspn(name, "/");
+        if (size == 0 && name[0] == '/')
+            return "its path has two slashes together";
+        if ((size == 1 && name[0] == '.') || (size == 2 && name[0] == '.' && name[1] == '.'))
+            return "its path has a '.' or '..' in it";
+        if (!name[size])
+            return NULL;
+        name += size + 1;
+    }
+}
+
+static const char *read_path(struct bytes target, char *ret_path)
+{
+    const char *query = target.size ? memchr(target.at, '?', target.size) : NULL;
+    struct spelling spelling = {.out = ret_path};
+    if (query)
+        target.size = (size_t)(query - target.at);
+    if (target.size == 0 || *target.at != '/')
+        return "its target is not a path";
+    if (target.size > REQUEST_LONGEST_PATH)
+        return "its path is too long";
+    const char *problem = spell(target, &spelling);
+    ret_path[spelling.size] = '\0';
+    if (!problem)
+        problem = problem_with_names(ret_path);
+    if (!problem && spelling.size > 1 && ret_path[spelling.size - 1] == '/')
+        ret_path[spelling.size - 1] = '\0';
+    return problem;
+}
+
+static void fold(const char *text, char *ret_folded)
+{
+    do
+        *ret_folded++ = (char)tolower((unsigned char)*text);
+    while (*text++);
+}
+
+const char *request_read(struct bytes method, struct bytes target, struct asked_request *ret_request)
+{
+    ret_request->method = method;
+    const char *problem = read_path(target, ret_request->path);
+    if (!problem)
+        fold(ret_request->path, ret_request->folded);
+    return problem;
+}
+
+/* --- rules -------------------------------------------------------------------------------------------------------- */
+
+static bool has_method(const char *methods, struct bytes method)
+{
+    while (*methods) {
+        size_t size = strcspn(methods, ",");
+        if (size == method.size && strncmp(methods, method.at, size) == 0)
+            return true;
+        methods += size + (methods[size] == ',');
+    }
+    return false;
+}
+
+bool request_matches(const struct rule *rule, const struct asked_request *request)
+{
+    const struct request_object *object = rule->request;
+    bool is_head = bytes_equal(request->method, bytes_of("HEAD", 4));
+    if (object->methods && !has_method(object->methods, request->method) &&
+        !(is_head && has_method(object->methods, bytes_of("GET", 3))))
+        return false;
+    bool is_folded = rule->verb == VERB_REFUSE;
+    const char *path = is_folded ? request->folded : request->path;
+    return pattern_matches_path(is_folded ? object->folded : object->path, path, strlen(path));
+}
+
+bool request_is_word(const char *text)
+{
+    size_t size = strcspn(text, "/");
+    const char *colon = memchr(text, ':', size);
+    bool is_v6 = *text == '[' || (colon && memchr(colon + 1, ':', size - (size_t)(colon + 1 - text)));
+    return text[size] && !is_v6 && strspn(text, "0123456789.") < size && !strstr(text, "://");
+}
+
+bool request_is_methods(const struct word *word)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ,";
+    return word->text[strspn(word->text, letters)] == '\0';
+}
+
+/* "GET,POST": each in capital letters, and there. */
+static bool are_methods(const char *text)
+{
+    for (const char *at = text;; at++) {
+        size_t size = strspn(at, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+        at += size;
+        if (size == 0 || (*at && *at != ','))
+            return false;
+        if (!*at)
+            return !has_method(text, bytes_of("CONNECT", 7));
+    }
+}
+
+/* "**" stands for whole names. */
+static bool has_part_of_name(const char *path)
+{
+    for (const char *stars = path; (stars = strstr(stars, "**")); stars += 2) {
+        if (stars[-1] != '/' || (stars[2] && stars[2] != '/'))
+            return true;
+    }
+    return false;
+}
+
+static int parse_request_path(struct arena *arena, const struct word *word, const char *path,
+                              const struct rule *rule, struct request_object *request, struct diags *diags)
+{
+    struct asked_request *read = arena_alloc(arena, sizeof(*read));
+    if (strpbrk(path, "?#"))
+        return object_complain(diags, rule, word, "leave it out: a rule decides about the path alone",
+                               "a path in a rule has no query");
+    if (strpbrk(path, "\\'"))
+        return object_complain(diags, rule, word, "write it without quotes and backslashes",
+                               "this is not the path of a request");
+    if (has_part_of_name(path))
+        return object_complain(diags, rule, word, NULL, "'**' must be a whole name, as in /a/**/b");
+    const char *problem = request_read(bytes_of("", 0), bytes_of(path, strlen(path)), read);
+    if (problem)
+        return object_complain(diags, rule, word, arena_printf(arena, "as a request's, %s", problem),
+                               "this path could be read in two ways");
+    if (strcmp(read->path, path) != 0)
+        return object_complain(diags, rule, word, arena_printf(arena, "write %s", read->path),
+                               "this path has a simpler spelling");
+    request->path = path;
+    request->folded = arena_str(arena, read->folded);
+    request->is_literal = !strchr(path, '*');
+    return 0;
+}
+
+static int parse_request_host(struct arena *arena, const struct word *word, const char *host,
+                              struct rule *rule, struct diags *diags)
+{
+    const char *problem = NULL, *hint = NULL;
+    if (host_parse_target(arena, host, &rule->host, &problem, &hint) < 0)
+        return object_complain(diags, rule, word, hint, problem);
+    if (rule->host.kind == HOST_ADDRESS || rule->host.may_be_unnamed)
+        return object_complain(diags, rule, word, "write the host's name",
+                               "a rule on requests is for a host that has a name");
+    if (rule->host.port == PORT_HTTP)
+        return object_complain(diags, rule, word,
+                               "leave the port out, or name one at which the server speaks TLS",
+                               "requests are judged in TLS, and port 80 has none");
+    problem = host_problem_with_grant(arena, &rule->host, &hint);
+    return problem ? object_complain(diags, rule, word, hint, problem) : 0;
+}
+
+int request_parse(struct arena *arena, const struct word *words, size_t count, struct rule *rule,
+                  struct diags *diags)
+{
+    struct request_object *request = arena_new(arena, struct request_object);
+    const char *text = words[0].text, *slash = strchr(text, '/');
+    rule->column = words[0].column;
+    rule->written = words_join(arena, words, count, true);
+    if (parse_request_host(arena, &words[0], arena_copy(arena, text, (size_t)(slash - text)), rule, diags) <
+            0 ||
+        parse_request_path(arena, &words[0], slash, rule, request, diags) < 0)
+        return -1;
+    if (count > 1 && (count > 2 || !are_methods(words[1].text)))
+        return object_complain(diags, rule, &words[1],
+                               "write GET,POST, in capital letters and without a space; put further hosts on "
+                               "a line of their own",
+                               "these are not methods");
+    request->methods = count > 1 ? words[1].text : NULL;
+    rule->request = request;
+    return 0;
+}
+
+const char *request_text(struct arena *arena, const struct rule *rule)
+{
+    const struct request_object *request = rule->request;
+    return arena_printf(arena, "%s%s%s%s",
+                        host_with_port(arena, host_text(arena, &rule->host), rule->host.port), request->path,
+                        request->methods ? " " : "", request->methods ? request->methods : "");
+}

@@ -1,0 +1,144 @@
+#include <ctype.h>
+#include <string.h>
+
+#include "policy/parse.h"
+
+enum { MOST_HOSTS = 64 };
+
+static bool is_variable(const char *name)
+{
+    bool is_one = *name && !isdigit((unsigned char)*name);
+    for (; *name; name++)
+        is_one = is_one && (isalnum((unsigned char)*name) || *name == '_');
+    return is_one;
+}
+
+/* The words between `from` and `to`. */
+static int parse_from(struct arena *arena, const struct word *words, size_t count, const struct rule *rule,
+                      struct secret_object *secret, struct diags *diags)
+{
+    static const struct {
+        const char *word;
+        enum secret_source source;
+        size_t least, most;
+    } sources[] = {{"env", SECRET_ENVIRONMENT, 1, 1},
+                   {"file", SECRET_FILE, 2, 3},
+                   {"command", SECRET_COMMAND, 2, 2},
+                   {"keyring", SECRET_KEYRING, 3, 17},
+                   {"credential", SECRET_CREDENTIAL, 2, 2}};
+    for (size_t i = 0; i < array_len(sources); i++) {
+        if (!word_is_keyword(&words[0], sources[i].word))
+            continue;
+        secret->source = sources[i].source;
+        if (count < sources[i].least || count > sources[i].most)
+            break;
+        bool is_keyring = secret->source == SECRET_KEYRING;
+        secret->from = count > 1 ? words_join(arena, words + 1, is_keyring ? count - 1 : 1, false) : NULL;
+        secret->key = count > 2 && !is_keyring ? word_plain(arena, words[2].text) : NULL;
+        bool is_path =
+            secret->source != SECRET_FILE || *secret->from == '/' || strncmp(secret->from, "~/", 2) == 0;
+        bool is_name = secret->source != SECRET_CREDENTIAL || !strchr(secret->from, '/');
+        return is_path && is_name ? 0
+                                  : object_complain(diags, rule, &words[1],
+                                                    "write an absolute path, or one that begins with ~/",
+                                                    "the place of a secret must be named exactly");
+    }
+    return object_complain(
+        diags, rule, &words[0],
+        "write env, file PATH [KEY], command \"…\", keyring ATTRIBUTE VALUE, or credential NAME",
+        "this is not a source of a secret");
+}
+
+/* A wildcard or a name: TLS ends there, and an address has no certificate of its own. */
+static int parse_hosts(struct arena *arena, const struct word *words, size_t count, const struct rule *rule,
+                       struct secret_object *secret, struct diags *diags)
+{
+    struct host_object *hosts = arena_alloc(arena, count * sizeof(*hosts));
+    for (size_t i = 0; i < count; i++) {
+        const char *problem = NULL, *hint = NULL;
+        if (host_parse_target(arena, word_plain(arena, words[i].text), &hosts[i], &problem, &hint) < 0)
+            return object_complain(diags, rule, &words[i], hint, problem);
+        if (hosts[i].kind == HOST_ADDRESS || hosts[i].may_be_unnamed)
+            return object_complain(diags, rule, &words[i], "write the host's name",
+                                   "a secret is for a host that has a name");
+    }
+    secret->hosts = hosts;
+    secret->host_count = count;
+    return 0;
+}
+
+/* The words after `unless`: NAME, TEXT in FILE, or TEXT in command. */
+static int parse_unless(struct arena *arena, const struct word *words, size_t count, const struct rule *rule,
+                        struct secret_object *secret, struct diags *diags)
+{
+    static const char form[] = "write `unless VARIABLE`, `unless TEXT in FILE` or `unless TEXT in command`";
+    struct secret_unless *unless = arena_alloc(arena, (count + 1) * sizeof(*unless));
+    secret->unless = unless;
+    for (size_t i = 0; i < count; secret->unless_count++) {
+        bool has_place = i + 2 < count && word_is_keyword(&words[i + 1], "in");
+        const char *place = has_place ? word_plain(arena, words[i + 2].text) : NULL;
+        bool in_command = has_place && word_is_keyword(&words[i + 2], "command");
+        unless[secret->unless_count] =
+            (struct secret_unless){word_plain(arena, words[i].text), in_command ? NULL : place, in_command};
+        if (!has_place && !is_variable(unless[secret->unless_count].text))
+            return object_complain(diags, rule, &words[i], form, "this is not the name of a variable");
+        if (has_place && !in_command && *place != '/' && strncmp(place, "~/", 2) != 0)
+            return object_complain(diags, rule, &words[i + 2],
+                                   "write an absolute path, or one that begins with ~/",
+                                   "a file of a project cannot let a secret in");
+        i += has_place ? 3 : 1;
+    }
+    return count ? 0 : object_complain(diags, rule, words - 1, form, "`unless` needs words after it");
+}
+
+/* `login FILE` names an agent's login file. Its name stands in lines of bawn's helpers, where a space would end it. */
+static int parse_login(const struct word *word, const struct rule *rule, struct secret_object *secret,
+                       struct diags *diags)
+{
+    const char *path = secret->name;
+    bool is_path = *path == '/' || strncmp(path, "~/", 2) == 0;
+    for (; *path && is_path; path++)
+        is_path = isgraph((unsigned char)*path);
+    secret->source = SECRET_LOGIN;
+    secret->from = secret->name;
+    return is_path ? 0
+                   : object_complain(diags, rule, word,
+                                     "write an absolute path, or one that begins with ~/, without spaces",
+                                     "this is not the place of a login file");
+}
+
+int secret_parse(struct arena *arena, const struct word *words, size_t count, struct rule *rule,
+                 struct diags *diags)
+{
+    static const char form[] =
+        "write `secret NAME to HOST`, `secret NAME from SOURCE to HOST` or `secret login FILE to HOST`";
+    struct secret_object *secret = arena_new(arena, struct secret_object);
+    size_t to = 0, unless = 0;
+    rule->column = words[0].column;
+    rule->written = words_join(arena, words, count, true);
+    while (to < count && !word_is_keyword(&words[to], "to"))
+        to++;
+    for (unless = to; unless < count && !word_is_keyword(&words[unless], "unless");)
+        unless++;
+    bool is_login = to >= 2 && word_is_keyword(&words[0], "login") && !word_is_keyword(&words[1], "from");
+    size_t named = is_login ? 1 : 0;
+    secret->name = word_plain(arena, words[named].text);
+    if (is_login && parse_login(&words[1], rule, secret, diags) < 0)
+        return -1;
+    if (!is_login && !is_variable(secret->name))
+        return object_complain(diags, rule, &words[0], "write the variable that programs read it from",
+                               "this is not the name of a variable");
+    if (rule->source->layer == LAYER_REPOSITORY)
+        return object_complain(diags, rule, &words[0], "put it into ~/.config/bawn/policy.bawn",
+                               "a repository cannot say where your secrets go");
+    bool has_source = !is_login && to >= 2 && word_is_keyword(&words[1], "from");
+    if (to + 1 >= unless || (to != named + 1 && !(has_source && to > 2)) || unless - to - 1 > MOST_HOSTS)
+        return object_complain(diags, rule, &words[0], form, "this is not a whole rule for a secret");
+    rule->secret = secret;
+    if (has_source && parse_from(arena, words + 2, to - 2, rule, secret, diags) < 0)
+        return -1;
+    if (unless < count &&
+        parse_unless(arena, words + unless + 1, count - unless - 1, rule, secret, diags) < 0)
+        return -1;
+    return parse_hosts(arena, words + to + 1, unless - to - 1, rule, secret, diags);
+}

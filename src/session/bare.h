@@ -1,0 +1,16 @@
+/*
+ * What a run without namespaces needs beside its plan. The command sees the host's paths, so what else would be mounted at its place is told by
+ * variables, links and the directory in which the command starts.
+ */
+#pragma once
+
+#include "session/run.h"
+
+/*
+ * Once the home is open: makes a directory for temporary files, links in the private home to what is granted of the user's own, and the
+ * variables that name both. Does nothing where the walls stand on namespaces.
+ */
+int bare_prepare(struct run *run, struct err *err) must_check;
+
+/* The command has ended: removes the directory for temporary files. Also after a kill. */
+int bare_remove(const struct session *session, struct err *err) must_check;

@@ -1,0 +1,156 @@
+/*
+ * Secrets that stay outside, for the programs inside: placeholders in variables, and the certificate of the session's authority beside
+ * those that the programs trust anyway. Most programs read the machine's bundle, which is covered by one with the certificate; others
+ * read a file that a variable names.
+ */
+#include <string.h>
+
+#include "base/path.h"
+#include "base/text.h"
+#include "policy/decide.h"
+#include "session/run_parts.h"
+
+#define BUNDLE_INSIDE      "/run/bawn/certificates.pem"
+#define CERTIFICATE_INSIDE "/run/bawn/certificate.pem"
+
+enum { LARGEST_BUNDLE = 4 << 20 };
+
+/* Where distributions keep their certificates, as one file. */
+static const char *const bundles[] = {"/etc/ssl/certs/ca-certificates.crt",
+                                      "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
+                                      "/etc/ssl/cert.pem"};
+
+/* Variables that name a file of certificates. NULL: it is not set for a caller who has none. */
+static const struct {
+    const char *name, *usual;
+} variables[] = {
+    {"SSL_CERT_FILE", BUNDLE_INSIDE},      {"NODE_EXTRA_CA_CERTS", CERTIFICATE_INSIDE},
+    {"REQUESTS_CA_BUNDLE", BUNDLE_INSIDE}, {"PIP_CERT", BUNDLE_INSIDE},
+    {"GIT_SSL_CAINFO", BUNDLE_INSIDE},     {"CODEX_CA_CERTIFICATE", CERTIFICATE_INSIDE},
+    {"DENO_CERT", CERTIFICATE_INSIDE},     {"CURL_CA_BUNDLE", NULL},
+    {"NIX_SSL_CERT_FILE", NULL},           {"CARGO_HTTP_CAINFO", NULL},
+    {"npm_config_cafile", NULL},           {"AWS_CA_BUNDLE", NULL},
+    {"BUNDLE_SSL_CA_CERT", NULL},
+};
+
+typedef VEC(struct launch_file) file_list;
+typedef VEC(const char *) variable_list;
+
+/* The text of a file of the host's; NULL: it cannot be read. *ret_real has no symlinks. */
+static const char *read_host_file(const struct run *run, const char *path, const char **ret_real)
+{
+    const struct fs_place *place = NULL;
+    struct err ignored;
+    char *text = NULL;
+    size_t size = 0;
+    if (fs_resolve(run->loaded.request.fs, path_clean(run->loaded.policy.arena, "/", path), &place,
+                   &ignored) < 0 ||
+        place->kind != FILE_REGULAR ||
+        fs_read(run->loaded.request.fs, place->real, LARGEST_BUNDLE, &text, &size, &ignored) <= 0)
+        return NULL;
+    *ret_real = place->real;
+    return arena_copy(run->loaded.policy.arena, text, size);
+}
+
+static void add_file(file_list *files, const char *path, const char *text)
+{
+    vec_push(files, (struct launch_file){path, text});
+}
+
+/* Covers the bundles of the machine with one that has the certificate too. */
+static void add_bundles(const struct run *run, file_list *files)
+{
+    struct arena *arena = run->loaded.policy.arena;
+    const char *certificate = run->vault.certificate, *all = certificate;
+    for (size_t i = 0; i < array_len(bundles); i++) {
+        const char *real = NULL, *text = read_host_file(run, bundles[i], &real);
+        if (!text)
+            continue;
+        const char *both = arena_printf(arena, "%s\n%s", text, certificate);
+        if (all == certificate)
+            all = both;
+        add_file(files, real, both);
+    }
+    add_file(files, BUNDLE_INSIDE, all);
+    add_file(files, CERTIFICATE_INSIDE, certificate);
+}
+
+/* The caller's own file, if the sandbox may read it, with the certificate; the certificate's own files for the others. */
+static const char *file_for(const struct run *run, const char *name, const char *usual, const char *own,
+                            file_list *files)
+{
+    struct arena *arena = run->loaded.policy.arena;
+    const char *real = NULL, *text = own && *own == '/' ? read_host_file(run, own, &real) : NULL;
+    if (!own || !*own)
+        return usual;
+    if (!text || decide_path(&run->loaded.policy, real, NULL).access == ACCESS_NONE)
+        return NULL;
+    vec_each (const struct launch_file, file, files) {
+        if (strcmp(file->path, real) == 0)
+            return NULL; /* it has the certificate already */
+    }
+    const char *path = arena_printf(arena, "/run/bawn/certificates/%s.pem", name);
+    add_file(files, path, arena_printf(arena, "%s\n%s", text, run->vault.certificate));
+    return path;
+}
+
+static const char **find_variable(variable_list *environment, const char *name)
+{
+    size_t size = strlen(name);
+    for (size_t i = 0; i < environment->count; i++) {
+        const char **entry = &environment->at[i];
+        if (strncmp(*entry, name, size) == 0 && (*entry)[size] == '=')
+            return entry;
+    }
+    return NULL;
+}
+
+static void set_variables(const struct run *run, variable_list *environment, file_list *files)
+{
+    struct arena *arena = run->loaded.policy.arena;
+    for (size_t i = 0; i < array_len(variables); i++) {
+        const char **entry = find_variable(environment, variables[i].name);
+        const char *own = entry ? *entry + strlen(variables[i].name) + 1 : NULL;
+        const char *path = file_for(run, variables[i].name, variables[i].usual, own, files);
+        const char *line = path ? arena_printf(arena, "%s=%s", variables[i].name, path) : NULL;
+        if (line && entry)
+            *entry = line;
+        else if (line)
+            vec_push(environment, line);
+    }
+    vec_each (const struct kept_secret, kept, &run->vault.secrets) {
+        if (!kept->kind) /* tokens of a login are in its file */
+            vec_push(environment, arena_printf(arena, "%s=%s", kept->secret->name, kept->placeholder));
+    }
+}
+
+int outside_begin(struct run *run, struct err *err)
+{
+    struct launch *launch = &run->launch;
+    run->vault = VAULT_NONE;
+    run->has_vault = true;
+    const char *state = home_state_path(run->loaded.policy.arena, &run->loaded.plan, &run->session);
+    if (vault_begin(&run->loaded.plan, run->caller.environment, state, &run->session.journal, &run->vault,
+                    err) < 0)
+        return -1;
+    if (!run->vault.front)
+        return 0;
+    file_list files = {0};
+    variable_list environment = {0};
+    for (const char *const *entry = launch->environment; *entry; entry++)
+        vec_push(&environment, *entry);
+    add_bundles(run, &files);
+    set_variables(run, &environment, &files);
+    vec_push(&environment, NULL);
+    struct arena *arena = run->loaded.policy.arena;
+    struct launch_file *kept_files = arena_alloc(arena, files.count * sizeof(*kept_files));
+    const char **kept_environment = arena_alloc(arena, environment.count * sizeof(*kept_environment));
+    memcpy(kept_files, files.at, files.count * sizeof(*kept_files));
+    memcpy(kept_environment, environment.at, environment.count * sizeof(*kept_environment));
+    launch->files = kept_files;
+    launch->file_count = files.count;
+    launch->environment = kept_environment;
+    vec_free(&files);
+    vec_free(&environment);
+    return 0;
+}

@@ -1,0 +1,340 @@
+#include "supervise/learning.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "kernel/exec_notice.h"
+#include "kernel/path_notice.h"
+#include "kernel/process.h"
+
+/* --- the path ------------------------------------------------------------------------------------------------------- */
+
+/* Reads a link of the process in /proc; false if it is not an absolute path. */
+static bool read_proc_link(pid_t pid, const char *name, char *out, size_t capacity)
+{
+    char place[64];
+    snprintf(place, sizeof(place), "/proc/%d/%s", (int)pid, name);
+    ssize_t size = readlink(place, out, capacity - 1);
+    out[size > 0 ? size : 0] = '\0';
+    return *out == '/';
+}
+
+/* The absolute path as the process names it, as text; NULL: not known, or of a place that every sandbox has of its own. */
+static const char *absolute_path(struct arena *arena, const struct path_notice *notice)
+{
+    static const char *const own[] = {"/proc", "/sys", "/dev", "/run/bawn"};
+    char start[PATH_LONGEST], name[32] = "cwd";
+    if (!*notice->path)
+        return NULL;
+    if (notice->start != AT_FDCWD)
+        snprintf(name, sizeof(name), "fd/%d", notice->start);
+    if (*notice->path != '/' && !read_proc_link(notice->notice.pid, name, start, sizeof(start)))
+        return NULL;
+    const char *path = path_clean(arena, *notice->path == '/' ? "/" : start, notice->path);
+    for (size_t i = 0; i < array_len(own); i++) {
+        if (path_is_beneath(path, own[i]))
+            return NULL;
+    }
+    return path;
+}
+
+/* --- inside and outside ------------------------------------------------------------------------------------------------ */
+
+static int look(int root_fd, const char *path, uint64_t resolve)
+{
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = resolve | RESOLVE_NO_MAGICLINKS};
+    return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+}
+
+enum seen { NOT_THERE, IS_THERE, IS_DIRECTORY };
+
+static enum seen look_inside(struct learning *learning, pid_t pid, const char *path)
+{
+    if (learning->root_fd < 0) {
+        char place[64];
+        snprintf(place, sizeof(place), "/proc/%d/root", (int)pid);
+        learning->root_fd = open(place, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    }
+    auto_fd int fd = look(learning->root_fd, path, RESOLVE_IN_ROOT);
+    struct stat status;
+    if (fd < 0)
+        return errno == ENOENT || errno == ENOTDIR ? NOT_THERE : IS_THERE;
+    return fstat(fd, &status) == 0 && S_ISDIR(status.st_mode) ? IS_DIRECTORY : IS_THERE;
+}
+
+/* May this user do so with the file outside? F_OK: does it exist? */
+static bool is_outside(const char *path, int mode)
+{
+    auto_fd int fd = look(AT_FDCWD, path, 0);
+    return fd >= 0 &&
+           (mode == F_OK || syscall(SYS_faccessat2, fd, "", mode, AT_EMPTY_PATH | AT_EACCESS) == 0);
+}
+
+/*
+ * A directory that is there only because something of the host's is shown in it: whoever lists it finds that, and not the rest. The home
+ * and what is above it are so in every sandbox.
+ */
+static bool is_way_to_shown(const struct operations *operations, const char *path)
+{
+    const struct operation *home = operations_find(operations, OP_HOME);
+    bool is_way = false;
+    if ((home && path_is_beneath(home->path, path)) || operations_show(operations, path))
+        return false;
+    vec_each (const struct operation, operation, operations)
+        is_way |=
+            operation_shows(operation) && !operation->is_pattern && path_is_inside(operation->path, path);
+    return is_way;
+}
+
+/* Does the sandbox let a program write there? The deepest operation decides. */
+static bool is_writable(const struct operations *operations, const char *path)
+{
+    const struct operation *deepest = NULL;
+    vec_each (const struct operation, operation, operations) {
+        if (operation->path && !operation->is_pattern && operation->kind != OP_FLAG &&
+            path_is_beneath(path, operation->path) &&
+            (!deepest || strlen(operation->path) >= strlen(deepest->path)))
+            deepest = operation;
+    }
+    return deepest && deepest->kind != OP_BIND_READ && deepest->kind != OP_HIDE &&
+           deepest->kind != OP_FREEZE && deepest->kind != OP_DECOY;
+}
+
+/* Would the call fail inside, and not outside? */
+static bool is_missed(struct learning *learning, const struct path_notice *notice, const char *path)
+{
+    auto_arena struct arena arena = {0};
+    pid_t pid = notice->notice.pid;
+    enum seen seen = look_inside(learning, pid, path);
+    bool is_there = seen != NOT_THERE;
+    switch (notice->act) {
+    case PATH_LOOK:
+        return !is_there && is_outside(path, F_OK);
+    case PATH_READ:
+        return (!is_there || (seen == IS_DIRECTORY && is_way_to_shown(learning->operations, path))) &&
+               is_outside(path, R_OK);
+    case PATH_EXECUTE:
+        return !is_there && is_outside(path, X_OK);
+    case PATH_CONNECT:
+        return !is_there && is_outside(path, W_OK);
+    default:
+        break;
+    }
+    if (is_writable(learning->operations, path) &&
+        (is_there || (notice->act == PATH_MAKE && look_inside(learning, pid, path_parent(&arena, path)))))
+        return false;
+    return is_outside(path, F_OK) ? is_outside(path, W_OK)
+                                  : notice->act == PATH_MAKE && is_outside(path_parent(&arena, path), W_OK);
+}
+
+/* --- the process ------------------------------------------------------------------------------------------------------- */
+
+/* A process whose child has failed for want of something fails because of that, and not because of its own wants. */
+static void explain_parents(struct learning *learning, size_t index)
+{
+    for (size_t i = 0; i < LEARNING_WATCHED; i++) {
+        for (size_t j = 0; j < LEARNING_PARENTS && learning->watched[i].pid_fd > 0; j++)
+            learning->watched[i].is_explained |=
+                i != index && learning->watched[index].parents[j] == learning->watched[i].pid;
+    }
+}
+
+/* A program that bawn ended with the run tells nothing. */
+static void read_end(struct learning *learning, size_t index)
+{
+    int status;
+    if (!exec_read_end(learning->watched[index].pid_fd, &status) ||
+        (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL))
+        return;
+    bool has_failed = status != 0 && !learning->watched[index].is_explained;
+    for (size_t i = 0; i < learning->watched[index].wants.count; i++)
+        want_note_ending(learning->watched[index].wants.at[i], has_failed ? WANT_FAILED : WANT_WENT_ON);
+    if (status != 0)
+        explain_parents(learning, index);
+}
+
+static void forget(struct learning *learning, size_t index)
+{
+    loop_remove(learning->loop, learning->watched[index].pid_fd);
+    close(learning->watched[index].pid_fd);
+    learning->watched[index].pid_fd = 0;
+    vec_free(&learning->watched[index].wants);
+}
+
+static int has_ended(void *self, short events not_used, struct err *err not_used)
+{
+    struct learning *learning = self;
+    for (size_t i = 0; i < LEARNING_WATCHED; i++) {
+        struct pollfd ready = {.fd = learning->watched[i].pid_fd};
+        if (ready.fd <= 0 || poll(&ready, 1, 0) <= 0)
+            continue;
+        read_end(learning, i);
+        forget(learning, i);
+    }
+    return 0;
+}
+
+/* Waits for the end of the process, to know whether it went on without what it wanted. */
+static void watch_end(struct learning *learning, pid_t thread, struct want *want)
+{
+    pid_t pid = process_of_thread(thread);
+    size_t place = LEARNING_WATCHED;
+    for (size_t i = 0; i < LEARNING_WATCHED; i++) {
+        bool is_free = learning->watched[i].pid_fd <= 0;
+        if (!is_free && learning->watched[i].pid == pid) {
+            vec_push(&learning->watched[i].wants, want);
+            return;
+        }
+        if (is_free && place == LEARNING_WATCHED)
+            place = i;
+    }
+    int fd = pid > 0 && place < LEARNING_WATCHED ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+    if (fd < 0)
+        return;
+    learning->watched[place].pid_fd = fd;
+    learning->watched[place].pid = pid;
+    learning->watched[place].is_explained = false;
+    for (size_t i = 0; i < LEARNING_PARENTS; i++)
+        pid = learning->watched[place].parents[i] = pid > 1 ? process_parent(pid) : 0;
+    vec_push(&learning->watched[place].wants, want);
+    loop_add(learning->loop, fd, 0, has_ended, learning); /* POLLHUP comes unasked */
+}
+
+/* --- notices -------------------------------------------------------------------------------------------------------------- */
+
+static enum want_kind kind_of(enum path_act act)
+{
+    static const enum want_kind kinds[] = {
+        [PATH_LOOK] = WANT_LOOK,   [PATH_READ] = WANT_READ, [PATH_EXECUTE] = WANT_EXECUTE,
+        [PATH_WRITE] = WANT_WRITE, [PATH_MAKE] = WANT_MAKE, [PATH_CONNECT] = WANT_SOCKET,
+    };
+    return kinds[act];
+}
+
+/*
+ * The directory of one program's cache that a path lies in: "~/.cache/go-build" for all beneath it. NULL: it lies in none. A program that has
+ * such a directory inside fills it itself: what it does not find there is no want.
+ */
+static const char *cache_of(const struct learning *learning, struct arena *arena, const char *path)
+{
+    if (!learning->cache || !path_is_inside(path, learning->cache))
+        return NULL;
+    const char *name = path + strlen(learning->cache) + 1;
+    return arena_copy(arena, path, strlen(learning->cache) + 1 + strcspn(name, "/"));
+}
+
+static bool has_own_cache(struct learning *learning, const struct path_notice *notice, const char *path)
+{
+    auto_arena struct arena arena = {0};
+    const char *cache = notice->act <= PATH_EXECUTE ? cache_of(learning, &arena, path) : NULL;
+    return cache && look_inside(learning, notice->notice.pid, cache) == IS_DIRECTORY &&
+           !is_way_to_shown(learning->operations, cache) && !operations_show(learning->operations, cache);
+}
+
+/* What a file of the workspace names is read at the end of the run. */
+static void note_opened(struct learning *learning, const struct path_notice *notice, const char *path)
+{
+    bool is_in_workspace = false;
+    if ((notice->act != PATH_READ && notice->act != PATH_EXECUTE) ||
+        learning->opened.count == LEARNING_OPENED || map_get(&learning->opened_known, path, strlen(path)))
+        return;
+    vec_each (const struct operation, operation, learning->operations)
+        is_in_workspace |=
+            operation->is_workspace && operation->path && path_is_inside(path, operation->path);
+    if (!is_in_workspace)
+        return;
+    const char *kept = arena_str(&learning->wants.arena, path);
+    *map_at(&learning->opened_known, kept, strlen(kept)) = (void *)learning;
+    vec_push(&learning->opened, kept);
+}
+
+/* A program that makes a directory and tries again has what it wanted; one that makes its cache has all of that. */
+static void note_success(struct learning *learning, const struct path_notice *notice, const char *path)
+{
+    auto_arena struct arena arena = {0};
+    const char *cache = notice->act == PATH_MAKE ? cache_of(learning, &arena, path) : NULL;
+    for (size_t i = 0; i < learning->wants.all.count; i++) {
+        struct want *want = learning->wants.all.at[i];
+        want->is_recovered |= (want->kind == kind_of(notice->act) && strcmp(want->object, path) == 0) ||
+                              (cache && want->kind <= WANT_EXECUTE && path_is_beneath(want->object, cache));
+    }
+}
+
+static void note(struct learning *learning, const struct path_notice *notice)
+{
+    auto_arena struct arena arena = {0};
+    char program[PATH_LONGEST];
+    const char *path = absolute_path(&arena, notice);
+    if (!path)
+        return;
+    if (!is_missed(learning, notice, path)) {
+        note_success(learning, notice, path);
+        note_opened(learning, notice, path);
+        return;
+    }
+    if (has_own_cache(learning, notice, path))
+        return;
+    read_proc_link(notice->notice.pid, "exe", program, sizeof(program));
+    struct want *want = wants_note(&learning->wants, kind_of(notice->act), path, 0, path_name(program));
+    if (want)
+        watch_end(learning, notice->notice.pid, want);
+}
+
+static int somebody_names_a_path(void *self, short events, struct err *err)
+{
+    struct learning *learning = self;
+    struct path_notice notice;
+    if (!(events & POLLIN))
+        loop_remove(learning->loop, learning->listener_fd); /* nothing is left that could ask */
+    int taken = (events & POLLIN) ? path_notice_take(learning->listener_fd, &notice) : 0;
+    if (taken > 0) {
+        note(learning, &notice);
+        taken = notice_continue(learning->listener_fd, &notice.notice);
+    }
+    /* The process that asked would wait for ever. */
+    return taken < 0 ? err_sys(err, errno, "paths that the command names are no longer heard of") : 0;
+}
+
+void learning_begin(struct learning *learning, int listener_fd, const struct operations *operations,
+                    const char *cache, struct loop *loop)
+{
+    *learning = (struct learning){
+        .operations = operations, .cache = cache, .loop = loop, .listener_fd = listener_fd, .root_fd = -1};
+    learning->watched = must_realloc(NULL, LEARNING_WATCHED, sizeof(*learning->watched));
+    memset(learning->watched, 0, LEARNING_WATCHED * sizeof(*learning->watched));
+    loop_add(loop, listener_fd, POLLIN, somebody_names_a_path, learning);
+}
+
+void learning_end(struct learning *learning, struct journal *journal)
+{
+    if (learning->listener_fd < 0)
+        return;
+    for (size_t i = 0; i < LEARNING_WATCHED; i++) {
+        if (learning->watched[i].pid_fd <= 0)
+            continue;
+        read_end(learning, i);
+        forget(learning, i);
+    }
+    fd_close(learning->listener_fd);
+    fd_close(learning->root_fd);
+    learning->listener_fd = -1;
+    wants_record(&learning->wants, journal);
+    wants_free(&learning->wants);
+    vec_free(&learning->opened);
+    map_free(&learning->opened_known);
+    free(learning->watched);
+    learning->watched = NULL;
+}

@@ -1,0 +1,253 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "supervise/vault.h"
+
+enum {
+    LARGEST_FILE = 1 << 20,
+    COMMAND_SECONDS = 120,  /* a person may have to unlock a store */
+    RANDOM_CHARACTERS = 24, /* of 62 each: 142 bits */
+    LONGEST_PLACEHOLDER = 4096,
+    LONGEST_PREFIX = 16,
+};
+
+/* --- placeholders ------------------------------------------------------------------------------------------------- */
+
+/* Words of a few lower-case letters and digits, each with - or _ after it: "sk-", "sk-ant-api03-", "github_pat_". */
+static size_t prefix_size(struct bytes value)
+{
+    enum { LONGEST_WORD = 6 };
+    size_t size = 0;
+    for (;;) {
+        size_t word = 0;
+        while (size + word < value.size && word <= LONGEST_WORD &&
+               ((value.at[size + word] >= 'a' && value.at[size + word] <= 'z') ||
+                (value.at[size + word] >= '0' && value.at[size + word] <= '9')))
+            word++;
+        bool is_word = word > 0 && word <= LONGEST_WORD && size + word < value.size &&
+                       (value.at[size + word] == '-' || value.at[size + word] == '_') &&
+                       size + word + 1 <= LONGEST_PREFIX;
+        if (!is_word)
+            return size;
+        size += word + 1;
+    }
+}
+
+/* Agents choose a header by the prefix, or refuse a key without it. */
+static const char *usual_prefix(const char *name)
+{
+    static const struct {
+        const char *name, *prefix;
+    } usual[] = {{"ANTHROPIC_API_KEY", "sk-ant-api03-"},
+                 {"CLAUDE_CODE_OAUTH_TOKEN", "sk-ant-oat01-"},
+                 {"OPENAI_API_KEY", "sk-"},
+                 {"GH_TOKEN", "gho_"},
+                 {"GITHUB_TOKEN", "gho_"}};
+    for (size_t i = 0; i < array_len(usual); i++) {
+        if (strcmp(name, usual[i].name) == 0)
+            return usual[i].prefix;
+    }
+    return "";
+}
+
+int placeholder_make(struct arena *arena, const char *name, struct bytes value, const char **ret_text,
+                     struct err *err)
+{
+    static const char characters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    enum { EVEN = 256 / 62 * 62 };
+    const char *usual = usual_prefix(name);
+    struct bytes prefix =
+        value.size ? bytes_of(value.at, prefix_size(value)) : bytes_of(usual, strlen(usual));
+    size_t size = prefix.size + RANDOM_CHARACTERS;
+    if (value.size > size)
+        size = value.size < LONGEST_PLACEHOLDER ? value.size : LONGEST_PLACEHOLDER;
+    auto_buf struct buf text = {0};
+    buf_add(&text, prefix.at, prefix.size);
+    while (text.size < size) {
+        unsigned char random[64];
+        if (getrandom(random, sizeof(random), 0) != sizeof(random))
+            return err_sys(err, errno, "cannot make a placeholder");
+        for (size_t i = 0; i < sizeof(random) && text.size < size; i++) {
+            if (random[i] < EVEN) /* each character is as likely as any other */
+                buf_add_char(&text, characters[random[i] % 62]);
+        }
+    }
+    *ret_text = arena_copy(arena, text.bytes, text.size);
+    return 0;
+}
+
+/* --- sources ------------------------------------------------------------------------------------------------------ */
+
+static void write_value(int fd, struct bytes value)
+{
+    while (value.size) {
+        ssize_t written = write(fd, value.at, value.size);
+        if (written <= 0)
+            return;
+        value = bytes_after(value, (size_t)written);
+    }
+}
+
+/* The text at a place in JSON: "claudeAiOauth.accessToken". */
+static struct bytes find_in_json(struct arena *arena, struct json_value value, const char *key)
+{
+    while (*key) {
+        size_t size = strcspn(key, "."), at = 0;
+        const char *name = arena_copy(arena, key, size);
+        struct json_value member, inner = {0};
+        bool is_found = false;
+        while (!is_found && json_next_member(value, &at, &member, &inner))
+            is_found = json_is(member, name);
+        if (!is_found)
+            return bytes_of(NULL, 0);
+        value = inner;
+        key += size + (key[size] == '.');
+    }
+    const char *text = json_text(arena, value);
+    return bytes_of(text, text ? strlen(text) : 0);
+}
+
+/* The value in a line "KEY = VALUE" or "KEY: VALUE", as ini, npmrc and simple YAML have it. */
+static struct bytes find_in_lines(struct bytes text, const char *key)
+{
+    struct bytes line;
+    size_t key_size = strlen(key);
+    while (bytes_take_line(&text, &line)) {
+        while (line.size && (*line.at == ' ' || *line.at == '\t'))
+            line = bytes_after(line, 1);
+        if (!bytes_start_with(line, key))
+            continue;
+        line = bytes_after(line, key_size);
+        while (line.size && (*line.at == ' ' || *line.at == '\t'))
+            line = bytes_after(line, 1);
+        if (!line.size || (*line.at != '=' && *line.at != ':'))
+            continue;
+        line = bytes_after(line, 1);
+        while (line.size && strchr(" \t\"'", *line.at))
+            line = bytes_after(line, 1);
+        while (line.size && strchr(" \t\"'\r", line.at[line.size - 1]))
+            line.size--;
+        return line;
+    }
+    return bytes_of(NULL, 0);
+}
+
+static void read_file(const char *path, const char *key, int to)
+{
+    struct arena arena = {0};
+    auto_buf struct buf text = {0};
+    struct json_value json;
+    struct stat status;
+    auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ||
+        buf_read(&text, fd, LARGEST_FILE) < 0 || !text.size)
+        return;
+    struct bytes all = bytes_of(text.bytes, text.size);
+    if (key)
+        all = json_read(text.bytes, text.size, &json) ? find_in_json(&arena, json, key)
+                                                      : find_in_lines(all, key);
+    write_value(to, all);
+}
+
+static void run_command(const char *const *words, const char *const *environment, int to)
+{
+    int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (nowhere < 0 || dup2(nowhere, STDIN_FILENO) < 0 || dup2(to, STDOUT_FILENO) < 0 ||
+        dup2(nowhere, STDERR_FILENO) < 0)
+        return;
+    execve(*words, (char *const *)words, (char *const *)environment);
+}
+
+static void run_keyring(const char *attributes, const char *const *environment, int to)
+{
+    enum { MOST = 20 };
+    struct arena arena = {0};
+    const char *words[MOST + 3] = {"/usr/bin/secret-tool", "lookup"};
+    char *rest = arena_str(&arena, attributes);
+    for (size_t i = 2; i < MOST && rest; i++)
+        words[i] = strsep(&rest, " ");
+    run_command(words, environment, to);
+}
+
+/* In the new process. It writes the value and ends. */
+static void read_source(const struct secret_object *secret, const char *home, const char *const *environment,
+                        int to)
+{
+    struct arena arena = {0};
+    const char *value, *folder;
+    const char *shell[] = {"/bin/sh", "-c", secret->from, NULL};
+    switch (secret->source) {
+    case SECRET_ENVIRONMENT:
+        value = text_variable(environment, secret->name);
+        write_value(to, bytes_of(value, value ? strlen(value) : 0));
+        break;
+    case SECRET_FILE:
+        read_file(text_starts_with(secret->from, "~/") ? path_join(&arena, home, secret->from + 2)
+                                                       : secret->from,
+                  secret->key, to);
+        break;
+    case SECRET_CREDENTIAL:
+        folder = text_variable(environment, "CREDENTIALS_DIRECTORY");
+        if (folder && *folder == '/')
+            read_file(path_join(&arena, folder, secret->from), NULL, to);
+        break;
+    case SECRET_COMMAND:
+        run_command(shell, environment, to);
+        break;
+    case SECRET_KEYRING:
+        run_keyring(secret->from, environment, to);
+        break;
+    case SECRET_LOGIN: /* each of its tokens is a SECRET_FILE */
+        break;
+    }
+}
+
+int fork_apart(void)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        sigset_t none;
+        sigemptyset(&none);
+        sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        setsid();
+        if (fork() == 0)
+            return 0;
+        _exit(0);
+    }
+    if (child > 0)
+        waitpid(child, NULL, 0);
+    return child > 0 ? 1 : -1;
+}
+
+int secret_read(const struct secret_object *secret, const char *home, const char *const *environment,
+                struct err *err)
+{
+    int pair[2];
+    if (pipe2(pair, O_CLOEXEC) < 0)
+        return err_sys(err, errno, "cannot read the secret %s", secret->name);
+    int forked = fork_apart();
+    if (forked == 0) {
+        close(pair[0]);
+        alarm(COMMAND_SECONDS); /* counts on in a program that is executed */
+        read_source(secret, home, environment, pair[1]);
+        _exit(0);
+    }
+    close(pair[1]);
+    if (forked < 0) {
+        close(pair[0]);
+        return err_sys(err, errno, "cannot read the secret %s", secret->name);
+    }
+    return pair[0];
+}

@@ -1,0 +1,125 @@
+/*
+ * Secrets that stay outside, and requests that are judged by their path: bawn-vault, as the supervisor sees it. vault.c starts it and speaks
+ * with it, secret_source.c reads the values when it asks for them, judged.c has the rules on requests. logins.c finds the
+ * tokens of login files, login_keeper.c stores new ones.
+ *
+ * The value of a secret goes from a process of its own through a pipe to the vault. The supervisor never has it in its heap, which
+ * it lays aside on the disk, nor in an argument, in the journal or in a message.
+ */
+#pragma once
+
+#include "base/bytes.h"
+#include "base/token.h"
+#include "journal/journal.h"
+#include "journal/run_facts.h"
+#include "plan/plan.h"
+#include "supervise/loop.h"
+
+/* A secret of the plan, and what stands for it inside: a variable's value, or one token of a login. */
+struct kept_secret {
+    const struct secret_object *secret;
+    const char *placeholder;
+    const char *hosts;    /* "HOST:PORT HOST:PORT" */
+    enum token_kind kind; /* TOKEN_NONE: a variable's */
+    const char *entry;    /* of a token: "FILE:PLACE" of the object that has it, as written */
+};
+
+struct vault {
+    struct arena arena;
+    const struct plan *plan;
+    const char *const *environment; /* the caller's */
+    struct journal *journal;
+    struct loop *loop;
+    const char *state;       /* the folder for placeholders of logins */
+    pid_t front, back;       /* 0: it does not run */
+    int front_fd;            /* links: certificate and alarms come from the front, */
+    int back_fd;             /* questions for secrets from the back */
+    int egress_fd;           /* the network helper hands connections over through this; -1: none */
+    const char *certificate; /* of the session's authority (PEM) */
+    VEC(struct kept_secret) secrets;
+    unsigned asked; /* times that a secret was read */
+    size_t events;  /* lines of the front that were recorded */
+    size_t
+        refused_requests; /* of those, about requests that the policy refuses; counted apart, so that they hide no alarm */
+    bool has_untold; /* it is recorded that some are not */
+    void (*refused)(void *self, const char *host, const char *port, const char *sentence);
+    void *refused_self;
+    misused_list misused;
+    void (*tell)(void *context, const struct misused *misused); /* NULL: nobody is told at once */
+    void *context;
+};
+
+#define VAULT_NONE ((struct vault){.front_fd = -1, .back_fd = -1, .egress_fd = -1})
+
+/* Starts bawn-vault if the plan has secrets or rules on requests, and waits for its certificate. `ret_vault` must be VAULT_NONE;
+ * `state` is the home's. */
+int vault_begin(const struct plan *plan, const char *const *environment, const char *state,
+                struct journal *journal, struct vault *ret_vault, struct err *err) must_check;
+
+/* From now on its questions are answered. */
+void vault_watch(struct vault *vault, struct loop *loop);
+
+/* What stands for the secret inside; NULL: there is no such secret. */
+const char *vault_placeholder(const struct vault *vault, const char *name);
+
+/* The placeholders as lines for bawn-egress, which looks for them where they do not belong. */
+const char *vault_placeholder_lines(struct vault *vault);
+
+/* Records that a placeholder was sent where it does not belong, and reports it. `self` is the vault. */
+void vault_note_misused(void *self, const char *name, const char *host, const char *port);
+
+/* A login file of the host's has changed: its tokens are read again when they are needed. `self` is the vault. */
+void vault_login_changed(void *self, const char *file);
+
+/* Waits until a refresh of a login that has begun is through: its tokens would be lost. */
+void vault_end(struct vault *vault);
+void vault_free(struct vault *vault);
+
+/* --- logins.c --- */
+
+/* Adds the tokens of the operation's login file, with a placeholder for each. */
+int logins_add(struct vault *vault, const struct operation *operation, struct err *err) must_check;
+
+/* --- login_keeper.c --- */
+
+/*
+ * Starts the keeper of a login for one refresh. Returns the descriptor of the way to it (SOCK_SEQPACKET). The keeper is a process of
+ * its own, which outlives bawn: a token that a server has issued must be stored, whatever ends meanwhile.
+ *
+ * The keeper takes the lock of the login's refresh, which bawn's sessions share, and tells the tokens of the host's file. Then it waits for the
+ * vault. `new` has tokens to be stored; `again` asks for the tokens once another program has refreshed them.
+ */
+int login_keeper_start(const struct kept_secret *token, const char *data, struct err *err) must_check;
+
+/* --- judged.c --- */
+
+/* Lines for the front: the rules that judge requests. */
+void judged_add_rules(const struct plan *plan, struct buf *lines);
+
+/* Lines for bawn-egress: the hosts whose connections go to the vault for it. */
+void judged_add_hosts(const struct plan *plan, struct buf *lines);
+
+/* `refused HOST PORT SENTENCE` from the front, without its first word. The front may be taken over: its words are recorded, and no more. */
+void judged_note_refused(struct vault *vault, char *rest);
+
+/* `untold requests` */
+void judged_note_untold(struct vault *vault);
+
+/* --- secret_source.c --- */
+
+/* Forks a process that bawn need not wait for. Returns 0 in that process, 1 in bawn's, -1 with errno. */
+int fork_apart(void) must_check;
+
+/*
+ * Reads the secret in a process of its own. Returns the descriptor that its value comes through, and then the end; without a value the
+ * secret could not be read.
+ */
+int secret_read(const struct secret_object *secret, const char *home, const char *const *environment,
+                struct err *err) must_check;
+
+/*
+ * An unguessable text of the same shape: with the prefix of the value ("sk-ant-api03-", "ghp_") and its length, of characters that need no
+ * quoting anywhere. Without a value, of the shape that the variable's name suggests.
+ */
+int placeholder_make(struct arena *arena, const char *name, struct bytes value, const char **ret_text,
+                     struct err *err) must_check;

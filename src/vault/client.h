@@ -1,0 +1,73 @@
+/* Connections from the sandbox, in the front. client.c describes their states. */
+#pragma once
+
+#include "base/bytes.h"
+#include "vault/authority.h"
+#include "vault/body.h"
+#include "vault/record.h"
+#include "vault/stream.h"
+#include "vault/swap.h"
+#include "vault/vault.h"
+
+struct front {
+    struct vault_settings *settings;
+    struct poller poller;
+    struct watcher link, egress, back;
+    struct authority authority;
+    struct client *clients; /* the newest first */
+    size_t client_count;
+    struct buf
+        refused; /* the last line about a refused request: a client that tries again is not told of again */
+    bool has_untold; /* bawn was too busy to be told of one */
+};
+
+/* Owns the descriptors from now on: those of a handed connection (kernel/handed.h). `first`: bytes that were read from the client already. */
+void client_begin(struct front *front, const struct handed_connection *handed, struct bytes first,
+                  const int *fds);
+
+/* Ends the connections whose time is up. */
+void clients_keep_deadlines(struct front *front);
+
+enum client_state { CLIENT_HEAD, CLIENT_CONTENT, CLIENT_REFUSED, CLIENT_ANSWER, CLIENT_RAW, CLIENT_BYE };
+
+struct client {
+    struct front *front;
+    struct client *next, *previous;
+    struct stream stream;   /* to the sandbox */
+    struct channel channel; /* to the back */
+    struct watcher tether;
+    char host[HANDED_LONGEST_HOST + 1];
+    uint16_t port;
+    enum client_state state;
+    bool is_head;        /* the request's method is HEAD */
+    bool has_answer;     /* the answer's head has come */
+    bool answer_is_last; /* the connection ends with this answer */
+    bool is_finished;    /* in BYE: the end of TLS is queued */
+    enum framing answer_framing;
+    struct buf input; /* decrypted, not yet read as HTTP */
+    struct body body;
+    bool is_judged;         /* rules decide about each request */
+    struct buf refusal;     /* in REFUSED: our answer */
+    struct patterns others; /* placeholders of secrets that are not for this host */
+    struct scrub watch;     /* for those */
+    int64_t deadline;       /* 0: none */
+    char failure
+        [512]; /* why the server cannot be reached; told in answer to a request, since a client expects no answer before */
+};
+
+/* --- incoming.c --- */
+
+/* Sends a line to bawn. */
+void front_tell(struct front *front, const char *line);
+
+/* Does the back, or the client itself, not take what it is sent? Then no further request is read. */
+bool client_is_clogged(const struct client *client);
+
+/* Reads what has come of a request. Returns whether something was done. */
+bool client_read_request(struct client *client);
+
+/* An answer of our own, if the server's has not begun. The connection ends with it. */
+void client_refuse(struct client *client, const char *status, const char *sentence);
+
+/* Nothing more is sent after what is queued. */
+void client_begin_farewell(struct client *client);

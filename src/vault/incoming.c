@@ -1,0 +1,292 @@
+/*
+ * Requests of a client, in the front: reads them, judges them, and passes them on to the back; and the answers of our own. client.c describes
+ * the states.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "kernel/ports.h"
+#include "policy/decide.h"
+#include "policy/request.h"
+#include "vault/client.h"
+#include "vault/refusal.h"
+
+enum {
+    FAREWELL = 2000,             /* milliseconds */
+    LARGEST_DROPPED = 64 * 1024, /* of a refused request's content */
+    LONGEST_TOLD = 1000,         /* bytes of a line about a refused request; bawn reads no line above 1024 */
+};
+
+void front_tell(struct front *front, const char *line)
+{
+    if (passing_send(front->link.fd, line, strlen(line), -1) < 0)
+        front->poller.is_over = true; /* bawn is gone */
+}
+
+void client_begin_farewell(struct client *client)
+{
+    client->state = CLIENT_BYE;
+    client->deadline = now_milliseconds() + FAREWELL;
+    stream_finish(&client->stream);
+    channel_close(&client->channel); /* the back ends its side */
+}
+
+void client_refuse(struct client *client, const char *status, const char *sentence)
+{
+    auto_buf struct buf answer = {0}, text = {0};
+    if (client->state == CLIENT_BYE)
+        return;
+    if (!client->has_answer && client->stream.is_ready) {
+        buf_printf(&text, "bawn: %s.\n", sentence);
+        buf_printf(&answer,
+                   "HTTP/1.1 %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %zu\r\n"
+                   "Connection: close\r\n\r\n%s",
+                   status, text.size, buf_text(&text));
+        stream_write(&client->stream, bytes_of(answer.bytes, answer.size));
+    }
+    client_begin_farewell(client);
+}
+
+/* --- requests ----------------------------------------------------------------------------------------------------- */
+
+/* A placeholder on its way to a host that its secret is not for. */
+static void client_alarm(struct client *client)
+{
+    struct front *front = client->front;
+    char line[1024];
+    vec_each (const struct vault_secret, secret, &front->settings->secrets) {
+        struct bytes placeholder = bytes_of(secret->placeholder, strlen(secret->placeholder));
+        if (!bytes_equal(placeholder, client->watch.found))
+            continue;
+        snprintf(line, sizeof(line), "misused %s %s %u", secret->name, client->host, client->port);
+        front_tell(front, line);
+    }
+    client_refuse(client, "403 Forbidden", "a placeholder was sent to a host that its secret is not for");
+}
+
+/* Passes bytes of a request on to the back. Returns false if they hold what must not leave. */
+static bool pass_content(struct client *client, enum record_kind kind, struct bytes bytes, bool is_end)
+{
+    if (!client->others.count) {
+        channel_add_all(&client->channel, kind, bytes);
+        return true;
+    }
+    auto_buf struct buf watched = {0};
+    scrub_take(&client->watch, bytes, &watched);
+    if (is_end)
+        scrub_end(&client->watch, &watched);
+    if (client->watch.found.size) {
+        client_alarm(client);
+        return false;
+    }
+    channel_add_all(&client->channel, kind, bytes_of(watched.bytes, watched.size));
+    return true;
+}
+
+static void drop_input(struct client *client, size_t size)
+{
+    struct buf *input = &client->input;
+    if (size < input->size)
+        memmove(input->bytes, input->bytes + size, input->size - size);
+    input->size -= size;
+}
+
+static bool head_misuses(struct client *client, struct bytes text)
+{
+    auto_buf struct buf ignored = {0};
+    if (!client->others.count)
+        return false;
+    scrub_take(&client->watch, text, &ignored);
+    scrub_end(&client->watch, &ignored);
+    return client->watch.found.size > 0;
+}
+
+static void end_request(struct client *client)
+{
+    channel_add(&client->channel, RECORD_END, bytes_of("", 0));
+    client->state = CLIENT_ANSWER;
+}
+
+/* --- refusals ----------------------------------------------------------------------------------------------------- */
+
+/* A client may make many such requests: where bawn does not read as fast, it is told later that some are missing. */
+static void tell_refused(struct client *client, const char *sentence)
+{
+    static const char missing[] = "untold requests";
+    struct front *front = client->front;
+    auto_buf struct buf line = {0};
+    buf_printf(&line, "refused %s %u %s", client->host, client->port, sentence);
+    size_t size = line.size < LONGEST_TOLD ? line.size : LONGEST_TOLD;
+    if (bytes_equal(bytes_of(front->refused.bytes, front->refused.size), bytes_of(line.bytes, size)))
+        return;
+    if (front->has_untold && passing_send(front->link.fd, missing, strlen(missing), -1) == 0)
+        front->has_untold = false;
+    front->refused.size = 0;
+    buf_add(&front->refused, line.bytes, size);
+    front->has_untold |= passing_send(front->link.fd, line.bytes, size, -1) < 0;
+}
+
+/* The answer follows the request's content. A client that may not send it, or sends much, is better told at once, and loses the connection. */
+static void begin_refusal(struct client *client, const struct refusal *refusal, const struct head *head)
+{
+    bool is_large = head->framing == FRAMING_CHUNKED ||
+                    (head->framing == FRAMING_LENGTH && head->length > LARGEST_DROPPED);
+    bool is_last = head->is_last || head->expects || is_large;
+    auto_buf struct buf sentence = {0};
+    refusal_add_sentence(refusal, &sentence);
+    tell_refused(client, buf_text(&sentence));
+    client->refusal.size = 0;
+    refusal_add_answer(refusal, head, is_last, &client->refusal);
+    if (is_last) {
+        stream_write(&client->stream, bytes_of(client->refusal.bytes, client->refusal.size));
+        client_begin_farewell(client);
+        return;
+    }
+    body_begin(&client->body, head);
+    client->deadline = now_milliseconds() + VAULT_PATIENCE;
+    client->state = CLIENT_REFUSED;
+}
+
+/* Does the policy allow the request? If not, the client is answered. */
+static bool judge(struct client *client, const struct head *head)
+{
+    static struct asked_request request;
+    const struct host_object host = {.kind = HOST_NAME, .name = client->host, .port = client->port};
+    const char *problem = request_read(head->method, head->target, &request);
+    if (problem) {
+        char sentence[256];
+        snprintf(sentence, sizeof(sentence), "this request is refused: %s", problem);
+        tell_refused(client, sentence);
+        client_refuse(client, "400 Bad Request", sentence);
+        return false;
+    }
+    const struct rule *rule =
+        decide_request(&client->front->settings->policy, &host, client->port, &request, NULL).decides;
+    if (rule && rule->verb == VERB_CONNECT)
+        return true;
+    struct refusal refusal = {
+        .method = head->method, .host = client->host, .port = client->port, .path = request.path};
+    if (rule) {
+        refusal.verb = verb_word(rule->verb);
+        refusal.object = rule->written;
+        refusal.place = rule->source->name;
+    }
+    begin_refusal(client, &refusal, head);
+    return false;
+}
+
+/* Drops the content of a refused request, and answers after it. */
+static bool drop_content(struct client *client)
+{
+    auto_buf struct buf dropped = {0};
+    ptrdiff_t taken = body_take(&client->body, bytes_of(client->input.bytes, client->input.size),
+                                RECORD_CONTENT_LARGEST, &dropped);
+    drop_input(client, taken > 0 ? (size_t)taken : 0);
+    if (client->body.state != BODY_DONE)
+        return taken > 0;
+    stream_write(&client->stream, bytes_of(client->refusal.bytes, client->refusal.size));
+    client->deadline = 0;
+    client->state = CLIENT_HEAD;
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+static bool read_head(struct client *client)
+{
+    struct bytes input = bytes_of(client->input.bytes, client->input.size);
+    ptrdiff_t size = head_size(input);
+    if (size == 0) {
+        if (input.size && !client->deadline)
+            client->deadline = now_milliseconds() + VAULT_PATIENCE;
+        return false;
+    }
+    static struct head head;
+    const char *problem =
+        size < 0 ? "its head is too large"
+                 : head_read_request(bytes_of(input.at, (size_t)size), client->host, client->port, &head);
+    if (problem) {
+        char sentence[256];
+        snprintf(sentence, sizeof(sentence), "this request is refused: %s", problem);
+        client_refuse(client, "400 Bad Request", sentence);
+        return false;
+    }
+    auto_buf struct buf text = {0};
+    head_write_request(&head, client->host, client->port, &text);
+    if (head_misuses(client, bytes_of(text.bytes, text.size))) {
+        client_alarm(client);
+        return false;
+    }
+    if (client->is_judged && !judge(client, &head)) {
+        drop_input(client, (size_t)size);
+        return client->state == CLIENT_REFUSED;
+    }
+    if (*client->failure) {
+        client_refuse(client, "502 Bad Gateway", client->failure);
+        return false;
+    }
+    channel_add(&client->channel, RECORD_HEAD, bytes_of(text.bytes, text.size));
+    if (head.expects)
+        stream_write(&client->stream, bytes_of("HTTP/1.1 100 Continue\r\n\r\n", 25));
+    body_begin(&client->body, &head);
+    client->answer_is_last = head.is_last;
+    client->is_head = bytes_are(head.method, "head");
+    client->has_answer = false;
+    client->deadline = 0;
+    drop_input(client, (size_t)size);
+    client->state = CLIENT_CONTENT;
+    if (client->body.state == BODY_DONE)
+        end_request(client); /* at once: its answer may come in the same round */
+    return true;
+}
+
+static bool read_content(struct client *client)
+{
+    auto_buf struct buf content = {0};
+    ptrdiff_t taken = body_take(&client->body, bytes_of(client->input.bytes, client->input.size),
+                                RECORD_CONTENT_LARGEST, &content);
+    if (taken < 0) {
+        client_refuse(client, "400 Bad Request", "this request is refused: its chunks are malformed");
+        return false;
+    }
+    drop_input(client, (size_t)taken);
+    bool is_done = client->body.state == BODY_DONE;
+    if (!pass_content(client, RECORD_CONTENT, bytes_of(content.bytes, content.size), is_done))
+        return false;
+    if (is_done)
+        end_request(client);
+    return taken > 0 || is_done;
+}
+
+static bool read_raw(struct client *client)
+{
+    size_t size = client->input.size;
+    if (size && pass_content(client, RECORD_RAW, bytes_of(client->input.bytes, size), true))
+        drop_input(client, size);
+    return size > 0 && client->state == CLIENT_RAW;
+}
+
+bool client_is_clogged(const struct client *client)
+{
+    bool is_between = client->state == CLIENT_HEAD || client->state == CLIENT_REFUSED;
+    return channel_waiting(&client->channel) > VAULT_LARGEST_QUEUE ||
+           (is_between && stream_waiting(&client->stream) > VAULT_LARGEST_QUEUE);
+}
+
+bool client_read_request(struct client *client)
+{
+    if (client_is_clogged(client))
+        return false;
+    switch (client->state) {
+    case CLIENT_HEAD:
+        return read_head(client);
+    case CLIENT_CONTENT:
+        return read_content(client);
+    case CLIENT_REFUSED:
+        return drop_content(client);
+    case CLIENT_RAW:
+        return read_raw(client);
+    default:
+        return false;
+    }
+}

@@ -1,0 +1,109 @@
+/* Connections to servers, in the back. server.c describes their states. */
+#pragma once
+
+#include <openssl/ssl.h>
+
+#include "vault/body.h"
+#include "vault/record.h"
+#include "vault/stream.h"
+#include "vault/swap.h"
+#include "vault/values.h"
+
+struct back {
+    struct poller poller;
+    struct watcher front;
+    SSL_CTX *context;
+    struct values values;
+    struct arena arena;
+    struct patterns
+        patterns;           /* secrets, and forms that were sent of them: no answer of any server shows one */
+    struct server *servers; /* the newest first */
+    size_t server_count;
+};
+
+/* Owns the descriptors from now on: the server's socket, and the end of a channel to the front. */
+void server_begin(struct back *back, const struct handed_connection *handed, const int *fds);
+
+/* A secret came, or cannot be had: goes on with the requests that wait for one. */
+void servers_go_on(struct back *back, bool is_usable);
+
+/* Ends the connections whose time is up. */
+void servers_keep_deadlines(struct back *back);
+
+/* Is a login being refreshed? */
+bool servers_refresh(const struct back *back);
+
+enum server_state {
+    SERVER_IDLE,
+    SERVER_SECRET,
+    SERVER_GATHER,
+    SERVER_KEEPER,
+    SERVER_ANSWER,
+    SERVER_STORE,
+    SERVER_RAW,
+    SERVER_OVER
+};
+
+struct server {
+    struct back *back;
+    struct server *next, *previous;
+    struct stream stream;
+    struct channel channel;
+    char host[HANDED_LONGEST_HOST + 1];
+    uint16_t port;
+    enum server_state state;
+    bool is_request_done, is_head, may_upgrade, is_last;
+    bool has_answer; /* its head is read, and its content comes */
+    enum framing request_framing;
+    uint64_t request_left; /* of content whose length the request's head told */
+    bool awaits_end;       /* the answer was faster than the front's word that the request is complete */
+    struct buf request;    /* the head that waits for a secret */
+    struct buf input;      /* decrypted, not yet read as HTTP */
+    struct body body;
+    struct scrub scrub;
+    struct refresh *refresh; /* of a login, or a request that may be one; NULL: none */
+    int64_t deadline;        /* 0: none */
+};
+
+/* The front answers with the sentence, unless an answer has begun. */
+void server_fail(struct server *server, const char *sentence);
+
+/* Passes the head of an answer to the front. */
+void server_pass_head(struct server *server, const struct head *head);
+
+/* All of the answer is passed on. */
+void server_answer_ended(struct server *server);
+
+/* Does all that can be done. The server may be gone afterwards. */
+void server_step(struct server *server);
+
+/* --- refresh.c --- */
+
+/* A request's head has come: does it begin what may be the refresh of a login? */
+void refresh_begin(struct server *server);
+
+/* Content of such a request, and its end. */
+bool refresh_take_content(struct server *server, struct bytes bytes) must_check;
+void refresh_gathered(struct server *server);
+
+/* What is sent after its head. */
+size_t refresh_content_size(const struct server *server);
+void refresh_send_content(struct server *server);
+
+/* The answer to it: its head, its content and its end. */
+void refresh_take_head(struct server *server, struct bytes text, unsigned status);
+bool refresh_take_answer(struct server *server, struct bytes bytes) must_check;
+void refresh_answered(struct server *server);
+
+/* Owns the descriptor: the way to the keeper of the login that the token belongs to. */
+void refresh_keeper_came(struct back *back, const char *name, int fd);
+
+/* Is the token used up, and its successor not stored yet? Then the connection must not end. */
+bool refresh_is_out(const struct server *server);
+
+void refresh_free(struct server *server);
+
+/* --- request.c --- */
+
+/* Takes records of the front, and sends what they say to the server. Returns whether something was done. */
+bool server_take_records(struct server *server);

@@ -1,0 +1,113 @@
+#include <errno.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "policy/compose.h"
+#include "policy/decide.h"
+#include "policy/parse.h"
+#include "vault/swap.h"
+#include "vault/vault.h"
+
+static enum token_kind kind_named(const char *name)
+{
+    for (enum token_kind kind = TOKEN_ACCESS; kind < TOKEN_KIND_COUNT; kind++) {
+        if (strcmp(token_kind_name(kind), name) == 0)
+            return kind;
+    }
+    return TOKEN_NONE;
+}
+
+static int take_secret(struct vault_settings *settings, bool is_token, char *rest, struct err *err)
+{
+    struct arena *arena = &settings->arena;
+    const char *kind = is_token ? strsep(&rest, " ") : NULL, *entry = is_token ? strsep(&rest, " ") : NULL;
+    if (is_token && (!entry || !rest || !kind_named(kind)))
+        return err_set(err, "a token needs a kind and an entry");
+    const char *name = strsep(&rest, " "), *placeholder = strsep(&rest, " ");
+    if (settings->secrets.count == SCRUB_MOST_PATTERNS / 2)
+        return err_set(err, "there are more than %d secrets", SCRUB_MOST_PATTERNS / 2);
+    if (!placeholder || !rest)
+        return err_set(err, "a secret needs a placeholder and a host");
+    struct vault_secret secret = {.name = arena_str(arena, name),
+                                  .placeholder = arena_str(arena, placeholder),
+                                  .kind = is_token ? kind_named(kind) : TOKEN_NONE,
+                                  .entry = is_token ? arena_str(arena, entry) : NULL};
+    for (const char *word; (word = strsep(&rest, " "));) {
+        struct host_object host;
+        const char *problem = NULL, *hint = NULL;
+        if (host_parse_target(arena, word, &host, &problem, &hint) < 0)
+            return err_set(err, "%s: %s", word, problem);
+        vec_push(&secret.hosts, host);
+    }
+    vec_push(&settings->secrets, secret);
+    return 0;
+}
+
+/* "LAYER LOCKED VERB OBJECT", a tab, and where the rule stands. bawn wrote it from a rule that it has parsed. */
+static int take_rule(struct vault_settings *settings, char *rest, struct err *err)
+{
+    struct arena *arena = &settings->arena;
+    struct diags diags = {.arena = arena};
+    char *text = strsep(&rest, "\t");
+    const char *layer_text = strsep(&text, " "), *locked = text ? strsep(&text, " ") : NULL,
+               *verb = text ? strsep(&text, " ") : NULL;
+    uint64_t layer;
+    if (!rest || !text || !text_take_number(&layer_text, &layer) || layer >= LAYER_COUNT)
+        return err_set(err, "a rule needs a layer, a verb, an object and a place");
+    struct source *source = arena_new(arena, struct source);
+    *source = (struct source){.name = arena_str(arena, rest), .layer = (enum layer)layer};
+    size_t before = settings->policy.rules.count;
+    parse_argument(arena, source, verb_from_word(verb), text, &settings->policy.rules, &diags);
+    bool is_one = diags.errors == 0 && settings->policy.rules.count == before + 1;
+    diags_free(&diags);
+    if (!is_one)
+        return err_set(err, "'%s %s' is not understood", verb, text);
+    settings->policy.rules.at[before].locked = strcmp(locked, "1") == 0;
+    return 0;
+}
+
+static int take_line(struct vault_settings *settings, char *line, struct err *err)
+{
+    const char *verb = strsep(&line, " ");
+    bool is_token = strcmp(verb, "token") == 0;
+    if ((strcmp(verb, "secret") == 0 || is_token) && line)
+        return take_secret(settings, is_token, line, err);
+    if (strcmp(verb, "rule") == 0 && line)
+        return take_rule(settings, line, err);
+    return err_set(err, "'%s' is not understood", verb);
+}
+
+int settings_read(int fd, struct vault_settings *settings, struct err *err)
+{
+    enum { LARGEST = 1 << 20 };
+    auto_fd int owned = fd;
+    auto_buf struct buf text = {0};
+    if (buf_read(&text, owned, LARGEST) < 0)
+        return err_sys(err, errno, "cannot read the settings");
+    char *rest = text.bytes;
+    for (char *line; rest && (line = strsep(&rest, "\n"));) {
+        if (*line && take_line(settings, line, err) < 0)
+            return -1;
+    }
+    settings->policy.arena = &settings->arena;
+    index_rules(&settings->policy);
+    return 0;
+}
+
+bool settings_judge(const struct vault_settings *settings, const char *host, uint16_t port)
+{
+    const struct host_object asked = {.kind = HOST_NAME, .name = host, .port = port};
+    return decide_judges_requests(&settings->policy, &asked, port);
+}
+
+bool secret_is_for(const struct vault_secret *secret, const char *host, uint16_t port)
+{
+    const struct host_object asked = {.kind = HOST_NAME, .name = host, .port = port};
+    vec_each (const struct host_object, pattern, &secret->hosts) {
+        if (pattern->port == port && host_covers(pattern, &asked))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,227 @@
+/* The answers of a review: a page to confirm them, then `bawn review --from`. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "web/changes.h"
+
+struct decided {
+    size_t id;
+    const char *answer; /* of the file */
+    char *hunks;        /* one letter a hunk: a, l, d; 0: as the file. NULL: not hunk by hunk */
+    size_t hunk_count;
+};
+
+struct answers {
+    /* cppcheck-suppress unusedStructMember; vec_push uses it */
+    VEC(struct decided) list;
+    size_t applied, discarded, left;
+};
+
+static bool is_answer(const char *text)
+{
+    static const char *const words[] = {"apply", "leave", "discard", "merge", "overwrite"};
+    return text_is_among(text, words, array_len(words));
+}
+
+/* "a12" and "r12" are files, "h12.3" is a hunk of one. */
+static bool parse_name(const char *name, char *ret_kind, size_t *ret_id, size_t *ret_hunk)
+{
+    uint64_t id = 0, hunk = 0;
+    const char *at = name + (*name != '\0');
+    *ret_kind = *name;
+    if (!strchr("arh", *name) || !*name || !text_take_number(&at, &id))
+        return false;
+    if (*name == 'h' && (*at++ != '.' || !text_take_number(&at, &hunk)))
+        return false;
+    *ret_id = (size_t)id;
+    *ret_hunk = (size_t)hunk;
+    return !*at;
+}
+
+static struct decided *find(struct answers *answers, size_t id)
+{
+    for (size_t i = answers->list.count; i--;) {
+        if (answers->list.at[i].id == id)
+            return &answers->list.at[i];
+    }
+    return NULL;
+}
+
+/* How many hunks the file has, as the review counts them. */
+static size_t count_hunks(struct changes *changes, size_t id)
+{
+    auto_buf struct buf old = {0}, new = {0};
+    if (id >= changes->list.count || !change_has_hunks(&changes->list.at[id]) ||
+        patch_read(&changes->patch, &changes->list.at[id], &old, &new))
+        return 0;
+    auto_hunks struct hunks hunks;
+    hunks_find(&old, &new, &hunks);
+    return hunks.list.count;
+}
+
+static void take_files(const struct visit *visit, struct answers *answers)
+{
+    const char *rest = visit_field(visit, "rest");
+    vec_each (const struct form_field, field, &visit->form) {
+        char kind;
+        size_t id, hunk;
+        if (!parse_name(field->name, &kind, &id, &hunk) || kind == 'h')
+            continue;
+        const char *answer = *field->value ? field->value : kind == 'a' ? rest : "leave";
+        vec_push(&answers->list, (struct decided){.id = id, .answer = is_answer(answer) ? answer : "leave"});
+    }
+}
+
+static void take_hunks(const struct visit *visit, struct changes *changes, struct answers *answers)
+{
+    vec_each (const struct form_field, field, &visit->form) {
+        char kind;
+        size_t id, hunk;
+        if (!*field->value || !parse_name(field->name, &kind, &id, &hunk) || kind != 'h' ||
+            !is_answer(field->value))
+            continue;
+        struct decided *decided = find(answers, id);
+        if (decided && !decided->hunks) {
+            decided->hunk_count = count_hunks(changes, id);
+            decided->hunks = must_realloc(NULL, decided->hunk_count + 1, 1);
+            memset(decided->hunks, 0, decided->hunk_count + 1);
+        }
+        if (decided && hunk < decided->hunk_count)
+            decided->hunks[hunk] = *field->value;
+    }
+}
+
+static void count_answers(struct answers *answers)
+{
+    vec_each (const struct decided, decided, &answers->list) {
+        bool applies = false, discards = false, leaves = false;
+        for (size_t i = 0; i < (decided->hunks ? decided->hunk_count : 1); i++) {
+            char letter = decided->hunks && decided->hunks[i] ? decided->hunks[i] : *decided->answer;
+            applies |= letter == 'a' || letter == 'm' || letter == 'o';
+            discards |= letter == 'd';
+            leaves |= letter == 'l';
+        }
+        answers->applied += applies;
+        answers->discarded += discards;
+        answers->left += leaves;
+    }
+}
+
+static void answers_free(struct answers *answers)
+{
+    vec_each (struct decided, decided, &answers->list)
+        free(decided->hunks);
+    vec_free(&answers->list);
+}
+#define auto_answers __attribute__((cleanup(answers_free)))
+
+static const char *word_of(char letter, const char *otherwise)
+{
+    return letter == 'a' ? "apply" : letter == 'd' ? "discard" : letter == 'l' ? "leave" : otherwise;
+}
+
+static void write_answers(const struct answers *answers, const char *state, struct buf *out)
+{
+    struct json json = {.out = out, .on_one_line = true};
+    json_open(&json, NULL, '{');
+    json_str(&json, "state", state);
+    json_open(&json, "answers", '[');
+    vec_each (const struct decided, decided, &answers->list) {
+        json_open(&json, NULL, '{');
+        json_int(&json, "id", (int64_t)decided->id);
+        if (!decided->hunks)
+            json_str(&json, "answer", decided->answer);
+        else
+            json_open(&json, "hunks", '[');
+        for (size_t i = 0; decided->hunks && i < decided->hunk_count; i++)
+            json_str(&json, NULL, word_of(decided->hunks[i], decided->answer));
+        if (decided->hunks)
+            json_close(&json, ']');
+        json_close(&json, '}');
+    }
+    json_close(&json, ']');
+    json_close(&json, '}');
+}
+
+/* --- the pages ---------------------------------------------------------------------------------------------------------- */
+
+static void add_head(struct visit *visit, const char *session, const char *title)
+{
+    const char *url = url_part(&visit->arena, session);
+    page_begin(visit, title, "/");
+    html_add(
+        &visit->page,
+        "<p class=crumbs><a href=\"/\">Sessions</a> › <a href=\"/session/%s\">%s</a> › <a href=\"/session/%s/review\">Review</a></p>"
+        "<h1>%s</h1>\n",
+        url, session, url, title);
+}
+
+static void ask(struct visit *visit, const char *session, const struct answers *answers)
+{
+    struct html *page = &visit->page;
+    add_head(visit, session, "Confirm");
+    html_add(page, "<p class=lead>Apply %zu, discard %zu, leave %zu as they are.</p>\n", answers->applied,
+             answers->discarded, answers->left);
+    if (!answers->applied && !answers->discarded) {
+        html_add(page, "<p>Nothing would change.</p>");
+        page_end(visit);
+        return;
+    }
+    html_add(page, "<form method=post action=\"/session/%s/review\">", url_part(&visit->arena, session));
+    vec_each (const struct form_field, field, &visit->form)
+        html_add(page, "<input type=hidden name=\"%s\" value=\"%s\">", field->name, field->value);
+    html_add(page, "<button class=main name=confirm value=yes autofocus>Go on</button></form>\n");
+    page_end(visit);
+}
+
+/* The session that applied the answers can be undone. */
+static void add_undo(struct visit *visit, const char *session)
+{
+    struct err ignored;
+    auto_vec record_list records = {0};
+    auto_fd int sessions_fd = visit_sessions(visit);
+    const char *latest = NULL;
+    if (sessions_fd < 0 || record_list_all(sessions_fd, &visit->arena, NULL, &records, &ignored) < 0)
+        return;
+    vec_each (const struct record, record, &records) {
+        bool is_of = strcmp(record->of, session) == 0 && record->state == STATE_DONE;
+        if (is_of && (record->mode == RECORD_APPLY || record->mode == RECORD_UNDO))
+            latest = record->name;
+    }
+    if (!latest)
+        return;
+    html_add(&visit->page, "<form method=post action=\"/session/%s/undo\">", url_part(&visit->arena, latest));
+    page_add_form_token(visit);
+    html_add(&visit->page, "<button class=quiet>Undo this (%s)</button></form>\n", latest);
+}
+
+void review_decide_all(struct visit *visit, const char *session)
+{
+    auto_answers struct answers answers = {0};
+    auto_changes struct changes changes;
+    if (!visit->is_done) {
+        if (!changes_open(visit, session, &changes)) {
+            visit_say(visit, MHD_HTTP_NOT_FOUND, "Not found", "The session has no changes.");
+            return;
+        }
+        take_files(visit, &answers);
+        take_hunks(visit, &changes, &answers);
+        count_answers(&answers);
+        if (strcmp(visit_field(visit, "confirm"), "yes") != 0) {
+            ask(visit, session, &answers);
+            return;
+        }
+        auto_buf struct buf text = {0};
+        write_answers(&answers, visit_field(visit, "state"), &text);
+        if (!visit_act(visit, ACT_DECIDE, &text, (const char *[]){session, NULL}))
+            return;
+    }
+    add_head(visit, session, "Result");
+    page_add_outcome(visit);
+    if (visit->done_status == 0 || visit->done_status == 1)
+        add_undo(visit, session);
+    page_end(visit);
+}

@@ -1,0 +1,158 @@
+/* The first page: all sessions. */
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/style.h"
+#include "report/time_text.h"
+#include "web/visit.h"
+
+/* A state has a word and a sign, so that it is told apart without its colour. */
+static const char *sign_of(const char *state)
+{
+    static const struct {
+        const char *state, *sign;
+    } signs[] = {{"running", "●"}, {"waiting", "◐"}, {"done", "✓"},       {"undone", "↶"},
+                 {"killed", "✗"},  {"ended", "○"},   {"unrepaired", "✗"}, {"discarded", "–"}};
+    for (size_t i = 0; i < array_len(signs); i++) {
+        if (strcmp(signs[i].state, state) == 0)
+            return signs[i].sign;
+    }
+    return "○";
+}
+
+void session_add_state(struct html *page, const struct listed *listed)
+{
+    const char *state = listed_state(listed);
+    html_add(page, "<span class=\"state %s\"><span aria-hidden=true>%s</span> %s</span>", state,
+             sign_of(state), strcmp(state, "waiting") == 0 ? "waiting for review" : state);
+}
+
+static const char *short_path(struct visit *visit, const char *path)
+{
+    const struct style style = {.home = visit->web->place->home};
+    return style_path(&style, &visit->arena, path);
+}
+
+static bool has_text(const struct listed *listed, const char *text)
+{
+    const char *texts[] = {listed->name, listed_workspace(listed), listed->glance.command,
+                           listed->glance.refusal, listed_state(listed)};
+    for (size_t i = 0; i < array_len(texts); i++) {
+        if (texts[i] && strcasestr(texts[i], text))
+            return true;
+    }
+    return false;
+}
+
+static void add_row(struct visit *visit, const struct listed *listed)
+{
+    struct html *page = &visit->page;
+    struct arena *arena = &visit->arena;
+    const char *url = url_part(arena, listed->name);
+    size_t files = listed->has_record ? (size_t)listed->record.changes : 0;
+    bool waits = listed->has_record && listed->record.state == STATE_WAITING;
+    html_add(page, "<tr><td>");
+    session_add_state(page, listed);
+    if (waits)
+        html_add(
+            page,
+            "<br><a class=\"button review\" href=\"/session/%s/review\">Review<span class=off> %s</span></a>",
+            url, listed->name);
+    if (listed->is_running) {
+        html_add(page, "<div class=below>");
+        session_add_stop(visit, listed->name, "Stop");
+        html_add(page, "</div>");
+    }
+    const char *agent = listed->glance.agent ? path_name(listed->glance.agent) : "";
+    html_add(page, "</td><th scope=row><a href=\"/session/%s\">%s</a><br><span class=dim>%s%s%s</span></th>",
+             url, listed->name, listed_mode(listed), *agent ? ", " : "", agent);
+    html_add(page, "<td class=mono>%s<br><span class=dim>%s</span></td>",
+             listed->glance.command ? listed->glance.command : "",
+             short_path(visit, listed_workspace(listed)));
+    html_add(page, "<td>%s", age_text(arena, listed_began(listed)));
+    if (listed->is_running)
+        html_add(page, "<br><span class=dim>last active %s</span>", age_text(arena, listed->glance.last));
+    html_add(page, "</td><td class=n>%zu</td><td class=n>%zu</td>", files, listed->glance.connections);
+    html_add(page, "<td class=n>%zu</td><td>", listed->glance.refusals);
+    if (listed->glance.tripwires)
+        html_add(page, "<strong class=bad>▲ %zu decoy%s opened</strong><br>", listed->glance.tripwires,
+                 listed->glance.tripwires == 1 ? "" : "s");
+    if (listed->glance.refusal)
+        html_add(page, "<span class=dim>%s:</span> %s", event_label(listed->glance.refusal_event),
+                 listed->glance.refusal);
+    html_add(page, "</td></tr>\n");
+}
+
+static void add_filter(struct visit *visit, const char *text, const char *state)
+{
+    static const char *const states[] = {"",      "running",   "waiting", "done",
+                                         "ended", "discarded", "undone",  "killed"};
+    struct html *page = &visit->page;
+    html_add(page,
+             "<form class=filter method=get action=\"/\" role=search>"
+             "<label>Search <input type=search name=q value=\"%s\"></label>"
+             "<label>State <select name=state>",
+             text);
+    for (size_t i = 0; i < array_len(states); i++) {
+        const char *name = *states[i] ? states[i] : "all that did something";
+        if (strcmp(states[i], state) == 0)
+            html_add(page, "<option value=\"%s\" selected>%s</option>", states[i], name);
+        else
+            html_add(page, "<option value=\"%s\">%s</option>", states[i], name);
+    }
+    html_add(page, "</select></label><button>Show</button></form>\n");
+}
+
+static bool is_shown(const struct listed *listed, const char *text, const char *state)
+{
+    if (*state ? strcmp(listed_state(listed), state) != 0 : !*text && listed_left_nothing(listed))
+        return false;
+    return !*text || has_text(listed, text);
+}
+
+void sessions_page(struct visit *visit)
+{
+    enum { MOST_ROWS = 500 };
+    struct html *page = &visit->page;
+    const char *text = visit_query(visit, "q"), *state = visit_query(visit, "state");
+    auto_fd int sessions_fd = visit_sessions(visit);
+    auto_vec listed_list sessions = {0};
+    const struct sessions_wanted wanted = {
+        .arena = &visit->arena, .state = visit->web->place->state, .home = visit->web->place->home};
+    sessions_find(&wanted, sessions_fd, &sessions);
+    size_t shown = 0, running = 0, waiting = 0, quiet = 0;
+    vec_each (const struct listed, listed, &sessions) {
+        running += listed->is_running;
+        waiting += !listed->is_running && listed->has_record && listed->record.state == STATE_WAITING;
+    }
+    page_begin(visit, "Sessions", "/");
+    html_add(page, "<h1>Sessions</h1>\n");
+    add_filter(visit, text, state);
+    html_add(
+        page,
+        "<div id=list data-live=\"/events\"><p class=lead>%zu running, %zu waiting for review, %zu in all.</p>\n",
+        running, waiting, sessions.count);
+    html_add(
+        page,
+        "<div class=scroll tabindex=0 role=region aria-label=Sessions><table class=sessions><thead><tr><th scope=col>State<th scope=col>Session"
+        "<th scope=col>Command and workspace<th scope=col>Began<th scope=col class=n>Files<th scope=col "
+        "class=n>Connections<th scope=col class=n>Refusals<th scope=col>Last refusal</tr></thead><tbody>\n");
+    vec_each (const struct listed, listed, &sessions) {
+        quiet += listed_left_nothing(listed);
+        if (is_shown(listed, text, state) && shown++ < MOST_ROWS)
+            add_row(visit, listed);
+    }
+    html_add(page, "</tbody></table></div>\n");
+    if (!shown)
+        html_add(page, "<p class=empty>%s</p>\n",
+                 sessions.count ? "No session matches."
+                                : "No session has run yet. `bawn claude` starts one.");
+    if (shown > MOST_ROWS)
+        html_add(page, "<p class=dim>and %zu more: search for them</p>\n", shown - MOST_ROWS);
+    if (quiet && !*text && !*state)
+        html_add(page, "<p class=dim>%zu run%s changed nothing; search finds %s.</p>\n", quiet,
+                 quiet == 1 ? "" : "s", quiet == 1 ? "it" : "them");
+    html_add(page, "</div>\n");
+    page_end(visit);
+}
