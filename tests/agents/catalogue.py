@@ -30,6 +30,7 @@ class Agent:
     login: str = ""  # the file that is kept the same on both sides
     servers: tuple = ()  # words that make it take the MCP servers of a project's .mcp.json
     sandbox_settings: tuple = ()  # a file of the user's, and the text in it that turns its own sandbox on
+    asks: bool = False  # its profile hands it the tools of `bawn mcp`
     own_sandbox: bool = False  # which can be asked for with --sandbox
     briefed: bool = False  # its profile tells it where it is
     account: bool = False  # models answer only through its own server: all that can be seen is that it starts
@@ -65,18 +66,18 @@ AGENTS = [
           variables=("ANTHROPIC_BASE_URL={url}", f"ANTHROPIC_API_KEY={KEY}"),
           words=("-p", "{prompt}", "--dangerously-skip-permissions"),
           servers=("--mcp-config", ".mcp.json"), sandbox_settings=(".claude/settings.json", '{"sandbox":{"enabled":true}}'),
-          briefed=True, instructions=".claude/CLAUDE.md", live=".claude/projects/{slug}", strange=".claude/projects/-other/one.jsonl",
+          asks=True, briefed=True, instructions=".claude/CLAUDE.md", live=".claude/projects/{slug}", strange=".claude/projects/-other/one.jsonl",
           login=".claude/.credentials.json", login_page="https://claude.com/"),
     Agent("codex", "@openai/codex", "0.166.0",
           variables=(f"OPENAI_API_KEY={KEY}",),
           words=("exec", *CODEX_PROVIDER, "{prompt}"),  # as it is: bawn turns its own sandbox off
-          briefed=True, own_sandbox=True, instructions=".codex/AGENTS.md", strange=".codex/sessions/2026/01/01/rollout-other.jsonl",
+          asks=True, briefed=True, own_sandbox=True, instructions=".codex/AGENTS.md", strange=".codex/sessions/2026/01/01/rollout-other.jsonl",
           login=".codex/auth.json", login_page="https://auth.openai.com/"),
     Agent("opencode", "opencode-ai", "1.18.18",
           words=("run", "-m", "mock/scripted", "{prompt}"),
           files={".config/opencode/opencode.json": {
               "permission": "allow", "provider": {"mock": openai_provider()}, "model": "mock/scripted"}},
-          briefed=True, instructions=".config/opencode/AGENTS.md", strange=".local/share/opencode/storage/session/other.json"),
+          asks=True, briefed=True, instructions=".config/opencode/AGENTS.md", strange=".local/share/opencode/storage/session/other.json"),
     Agent("gemini", "@google/gemini-cli", "0.61.0",
           variables=(f"GEMINI_API_KEY={KEY}", "GOOGLE_GEMINI_BASE_URL={url}", "GEMINI_CLI_TRUST_WORKSPACE=true",
                      "GEMINI_MODEL=gemini-2.5-pro"),

@@ -23,7 +23,7 @@ SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 SECRET = "the-key-that-opens-everything"
 STRANGE = "what-another-project-talked-about"
 HOUSE_RULE = "always-greet-the-cat-first"
-SECONDS = 240 if scratch.SANITIZED else 120
+SECONDS = 480 if scratch.SANITIZED else 300
 
 
 # Writes down the page, and how its answer was received inside.
@@ -39,6 +39,8 @@ aside = os.environ["HOME"] + "/answered"
 open(aside + ".new", "w").write(f"{sys.argv[1]}\\n{answer}\\n")
 os.rename(aside + ".new", aside)
 """
+
+WALLS = ["--walls", "landlock"] if os.environ.get("BAWN_AGENTS_WALLS") == "landlock" else []
 
 
 # An MCP server that has one tool.
@@ -233,7 +235,7 @@ class Trial:
 
     def run(self, *words, sandboxed=True, flags=(), seconds=SECONDS):
         """The agent in bawn with its default flags and the model's address; or as it is."""
-        front = [self.bawn, *flags, "--host-port", str(self.model.port), "--"] if sandboxed else []
+        front = [self.bawn, *WALLS, *flags, "--host-port", str(self.model.port), "--"] if sandboxed else []
         return subprocess.run(
             [*self.who.prefix, *front, self.agent.program(), *words], cwd=self.project, env=self.environment(),
             stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="backslashreplace", timeout=seconds,

@@ -9,6 +9,7 @@ beside the conversation (titles, summaries) disturb nothing: those offer no tool
     model.port, model.told          # what the tools answered, one text a step
 """
 import dataclasses
+import gzip
 import http.server
 import json
 import threading
@@ -25,6 +26,21 @@ class Run:
 class Write:
     path: str
     content: str
+
+
+@dataclasses.dataclass
+class Find:
+    """The tools of an MCP server, which agents show a model only when it looks for them."""
+    server: str
+    tools: tuple
+
+
+@dataclasses.dataclass
+class Use:
+    """A tool of an MCP server, by its own name: agents put the server's before it."""
+    server: str
+    tool: str
+    arguments: dict
 
 
 # The tools of the agents, and what their arguments are called.
@@ -109,8 +125,23 @@ def patch_of(step):
     return f"*** Begin Patch\n*** Add File: {step.path}\n{lines}*** End Patch\n"
 
 
+def name_of(tools, server, tool):
+    """What an agent calls a tool of a server: claude and codex mcp__bawn__ask, opencode bawn_ask, gemini mcp_bawn_ask. The first, where it is not shown."""
+    names = {tool.name for tool in tools}
+    ways = [f"mcp__{server}__{tool}", f"{server}_{tool}", f"mcp_{server}_{tool}", f"{server}__{tool}"]
+    return next((way for way in ways if way in names), ways[0])
+
+
 def call_for(step, tools):
     """The tool call that carries out a step, or None where no tool could."""
+    if isinstance(step, Find) and not find_tool(tools, ("toolsearch", "tool_search")):
+        return Call(name_of(tools, step.server, "policy"), {})  # they are shown without a search
+    if isinstance(step, Find):
+        names = ",".join(f"mcp__{step.server}__{tool}" for tool in step.tools)
+        search = find_tool(tools, ("toolsearch", "tool_search"))
+        return Call(search.name, {"query": f"select:{names}" if search.name == "ToolSearch" else f"{step.server} {' '.join(step.tools)}"})
+    if isinstance(step, Use):
+        return Call(name_of(tools, step.server, step.tool), step.arguments)
     if isinstance(step, Write):
         tool = find_tool(tools, WRITERS)
         if tool and tool.name == "apply_patch":
@@ -233,8 +264,8 @@ class Responses:
         items = body.get("input", [])
         results = [plain(item.get("output")) for item in items if isinstance(item, dict)
                    and item.get("type", "").endswith("_output")]
-        tools = [Tool(tool["name"], tool.get("parameters") or {}, tool.get("type") == "custom")
-                 for tool in body.get("tools") or [] if "name" in tool]
+        tools = [Tool(tool.get("name", tool["type"]), tool.get("parameters") or {}, tool.get("type") == "custom")
+                 for tool in body.get("tools") or []]
         return Asked(tools, results, bool(body.get("stream")))
 
     @staticmethod
@@ -242,11 +273,15 @@ class Responses:
         if isinstance(call, str):
             return {"type": "message", "id": f"msg_{number}", "role": "assistant", "status": "completed",
                     "content": [{"type": "output_text", "text": call, "annotations": []}]}
+        if call.name == "tool_search":
+            return {"type": "tool_search_call", "id": f"tsc_{number}", "call_id": f"call_{number:04}", "execution": "client",
+                    "arguments": call.arguments, "status": "completed"}
         if call.freeform is not None and any(tool.name == call.name and tool.freeform for tool in tools):
             return {"type": "custom_tool_call", "id": f"ctc_{number}", "call_id": f"call_{number:04}", "name": call.name,
                     "input": call.freeform, "status": "completed"}
-        return {"type": "function_call", "id": f"fc_{number}", "call_id": f"call_{number:04}", "name": call.name,
-                "arguments": call.text(), "status": "completed"}
+        space, _, name = call.name.rpartition("__")  # "mcp__bawn__ask"
+        return {"type": "function_call", "id": f"fc_{number}", "call_id": f"call_{number:04}", "name": name,
+                **({"namespace": space} if space else {}), "arguments": call.text(), "status": "completed"}
 
     @staticmethod
     def response(items, number, status="completed"):
@@ -403,6 +438,10 @@ def handler_of(model):
             self.reply({})
 
         def body(self):
+            content = self.content()
+            return gzip.decompress(content) if self.headers.get("Content-Encoding") == "gzip" else content
+
+        def content(self):
             if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
                 return self.rfile.read(int(self.headers.get("Content-Length", 0)))
             parts = []

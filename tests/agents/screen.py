@@ -38,7 +38,7 @@ class Screen:
     def resize(self, columns, lines):
         self.tmux("resize-window", "-x", str(columns), "-y", str(lines))
 
-    def wait(self, condition, what, seconds=90):
+    def wait(self, condition, what, seconds=240):
         try:
             return scratch.until(lambda: condition(self.text()), what, seconds)
         except AssertionError as why:

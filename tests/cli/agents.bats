@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 # Which profile a command gets, through whatever starts it; and which toolchains a workspace brings along.
 
+bats_require_minimum_version 1.5.0
+
 setup() {
     HOME=$(mktemp -d)
     export HOME
@@ -539,6 +541,16 @@ says() {
     PATH=$HOME/links:$PATH
     says 127 "linked is in $HOME/links, which the sandbox does not show. --read $HOME/links --read $HOME/tools shows it." --net off linked
     says 0 "it runs" --net off --read "$HOME/links" --read "$HOME/tools" linked
+}
+
+@test "a folder of PATH that may not be searched is not said to have a program" {
+    mkdir "$HOME/closed"
+    chmod 0 "$HOME/closed"
+    local as=()
+    [ "$(id -u)" != 0 ] || as=(setpriv --reuid 12345 --regid 12345 --clear-groups)
+    [ "$(id -u)" != 0 ] || chown -R 12345:12345 "$HOME"
+    PATH=$HOME/closed:$PATH run -127 "${as[@]}" "$BAWN" --net off no-such-tool
+    [[ $output == *"cannot run no-such-tool: No such file or directory."* ]]
 }
 
 @test "a program whose interpreter the sandbox does not show: bawn names that" {

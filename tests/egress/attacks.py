@@ -154,7 +154,7 @@ def hello(name):
 said = lambda first: attempt(lambda: exchange("allowed.test", 80, first))
 for first in (hello("allowed.test"), hello(None), b"SSH-2.0-x\\r\\n"):
     got = said(first)
-    print("400" if b"400" in got[:500] else got[-60:]) if type(got) is bytes else print(got)
+    print("400" if b"400" in got[:500] else got[-300:]) if type(got) is bytes else print(got)
 print(said(b"GET / HTTP/1.1\\r\\nHost: allowed.test\\r\\nConnection: close\\r\\n\\r\\n")[:12])"""
     assert session.outside(code).out == "400\n" * 3 + "b'HTTP/1.1 200'\n"
     session.lab.take()
@@ -215,6 +215,7 @@ def plain_HTTP_for_another_host_gets_a_403_that_says_why(session):
     session.lab.take()
     done = session.run(rules, "curl", "-sS", "-m", "5", "-w", "%{http_code}", "-H", "Host: other.test", "http://allowed.test/")
     assert "bawn: this sandbox may not reach allowed.test: the request is for another host" in done.out and "403" in done.out, done
+    assert "`bawn ask connect HOST` asks the person for a host." in done.out, done
     done = session.python(rules, """
 two = b"GET / HTTP/1.1\\r\\nHost: allowed.test\\r\\n\\r\\nGET /second HTTP/1.1\\r\\nHost: other.test\\r\\n\\r\\n"
 print(attempt(lambda: exchange("allowed.test", 80, two))[-200:])""")

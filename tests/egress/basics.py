@@ -153,7 +153,7 @@ def DNS_over_TCP_answers_too_and_refusals_say_why(session):
                        "dig other.test; dig TXT other.test; dig +short -x 198.18.0.2; dig +short MX allowed.test")
     assert done.out.startswith("198.18.0.2\n"), done
     assert done.out.count("status: NXDOMAIN") == 2, done
-    assert "EDE: 18 (Prohibited)" in done.out and "bawn allow NAME" in done.out, done
+    assert "EDE: 18 (Prohibited)" in done.out and "Ask for it: `bawn ask connect other.test`" in done.out, done
     assert session.lab.take() == []
 
 

@@ -291,6 +291,20 @@ def bawn(session, *words):
 
 
 @test
+def a_host_is_allowed_for_one_connection(session):
+    process, say = waiting(session, ["connect allowed.test:9000"])
+    assert say('exchange("other.test", 9000, b"x")') == "EAI-2"
+    done = bawn(session, "allow", "--once", "other.test:9000")
+    assert (done.returncode, done.stdout) == (0, f"Allowed other.test:9000 for one connection of {session.work.name}-1.\n"), done
+    assert say('exchange("other.test", 9000, b"x")') == "b'xthe end'"
+    assert say('exchange("other.test", 9000, b"x")') in ("ECONNRESET", "EAI-2", "ECONNREFUSED")
+    wrong = bawn(session, "allow", "--once", "--always", "other.test:9000")
+    assert wrong.returncode == 2 and "once, for a session or always" in wrong.stderr, wrong
+    process.stdin.close()
+    process.wait()
+
+
+@test
 @sanitized_too
 def a_host_is_allowed_while_the_command_runs(session):
     process, say = waiting(session, ["connect allowed.test:9000"])

@@ -1,10 +1,11 @@
 """--ask: connections to hosts that no rule names wait for a person's answer."""
+import os
 import re
 import subprocess
 import time
 
 import lab as labs
-from session import BAWN, HELPERS, sanitized_too
+from session import BAWN, HELPERS, WALLS, sanitized_too
 
 TESTS = []
 
@@ -34,7 +35,7 @@ def open_question(session, text):
 
 def ask(session, rules, code):
     """A program in a run with --ask."""
-    command = [BAWN, "--ask", *(word for rule in rules for word in (f"--{rule.split(' ')[0]}", rule.split(" ", 1)[1])), "--",
+    command = [BAWN, *WALLS, "--ask", *(word for rule in rules for word in (f"--{rule.split(' ')[0]}", rule.split(" ", 1)[1])), "--",
                "/usr/bin/python3", "-u", "-c", HELPERS + code]
     process = subprocess.Popen(command, cwd=session.work, env=session.environment(), text=True, stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -68,7 +69,7 @@ def a_person_says_no_and_the_connection_is_reset_and_so_is_the_next_one(session)
 
 @test
 def a_client_of_http_that_waited_gets_the_reason_as_a_403(session):
-    command = [BAWN, "--ask", "--", "curl", "-s", "-m", "20", "http://other.test/"]
+    command = [BAWN, *WALLS, "--ask", "--", "curl", "-s", "-m", "20", "http://other.test/"]
     curl = subprocess.Popen(command, cwd=session.work, env=session.environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                             stdin=subprocess.PIPE)
     session.started.append(curl)
@@ -124,3 +125,59 @@ print(exchange("other.test", 9000, b"x"))"""
     process.stdin.flush()
     assert process.communicate(timeout=20)[0] == "b'xthe end'\n"
     assert len(session.events("asked")) == 1
+
+
+@test
+@sanitized_too
+def a_program_that_is_told_yes_finds_the_host_open_at_once(session):
+    code = f"""
+import subprocess
+exchange("allowed.test", 9000, b"x")  # the helper runs already, so that the grant must reach it
+subprocess.run([{BAWN!r}, "ask", "connect", "other.test:9000"], check=True, stdout=subprocess.DEVNULL)
+print(exchange("other.test", 9000, b"x"))"""
+    process = session.start(["connect allowed.test:9000", f"read {os.path.dirname(BAWN)}"], "/usr/bin/python3", "-u", "-c", HELPERS + code)
+    assert bawn(session, "answer", open_question(session, "connect other.test:9000"), "session").returncode == 0
+    assert process.communicate(timeout=20)[0] == "b'xthe end'\n"
+
+
+@test
+@sanitized_too
+def once_lets_one_connection_through_and_the_next_one_is_another_question(session):
+    code = 'print(exchange("other.test", 9000, b"x")); print(attempt(lambda: exchange("other.test", 9000, b"y")))'
+    process = ask(session, ["connect allowed.test:9000"], code)
+    assert bawn(session, "answer", open_question(session, "connect other.test:9000"), "once").returncode == 0
+    assert process.stdout.readline() == "b'xthe end'\n"
+    assert bawn(session, "answer", open_question(session, "connect other.test:9000"), "no").returncode == 0
+    assert process.communicate(timeout=20)[0] == "ECONNRESET\n"
+    assert [event["answer"] for event in session.events("answered")] == ["once", "no"]
+
+
+@test
+@sanitized_too
+def of_several_connections_that_wait_once_is_for_one(session):
+    code = """
+import concurrent.futures
+with concurrent.futures.ThreadPoolExecutor(3) as pool:
+    print(sorted(str(result) for result in pool.map(lambda _: attempt(lambda: exchange("other.test", 9000, b"x")), range(3))))"""
+    process = ask(session, ["connect allowed.test:9000"], code)
+    number = open_question(session, "connect other.test:9000")
+    assert bawn(session, "answer", number, "once").returncode == 0
+    while process.poll() is None:  # one that came after the answer is another question
+        if late := re.search(r"^(\S+)  connect other", bawn(session, "requests").stdout, re.M):
+            bawn(session, "answer", late[1], "no")
+    assert process.communicate(timeout=20)[0] == str(sorted(["b'xthe end'", "ECONNRESET", "ECONNRESET"])) + "\n"
+
+
+@test
+@sanitized_too
+def without_the_flag_once_is_for_the_next_connection_and_then_the_host_is_closed(session):
+    code = f"""
+import subprocess
+subprocess.run([{BAWN!r}, "ask", "connect", "other.test:9000"], check=True)
+print(exchange("other.test", 9000, b"x"), attempt(lambda: exchange("other.test", 9000, b"y")))"""
+    process = session.start([f"read {os.path.dirname(BAWN)}"], "/usr/bin/python3", "-u", "-c", HELPERS + code)
+    assert bawn(session, "answer", open_question(session, "connect other.test:9000"), "once").returncode == 0
+    out = process.communicate(timeout=20)[0]
+    first, second = out.splitlines()
+    assert first == "granted: you may connect to other.test:9000 once: the next connection is let through.", out
+    assert second in ("b'xthe end' ECONNRESET", "b'xthe end' EAI-2", "b'xthe end' ECONNREFUSED"), out

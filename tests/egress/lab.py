@@ -65,7 +65,7 @@ def ip(*words):
 
 
 class Lab:
-    def __init__(self):
+    def __init__(self, world=HERE / "world.py"):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lab-", dir=os.environ["BAWN_LAB_FOLDER"]))
         self.folder.chmod(0o755)
         (self.folder / "www").mkdir()
@@ -78,7 +78,7 @@ class Lab:
         self.wire()
         self.names_of_host()
         self.world = subprocess.Popen(
-            ["nsenter", "--net", "--target", str(self.beyond_pid), sys.executable, str(HERE / "world.py"), str(self.folder)],
+            ["nsenter", "--net", "--target", str(self.beyond_pid), sys.executable, str(world), str(self.folder)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -10,6 +10,7 @@ import tempfile
 import threading
 
 BAWN = os.environ["BAWN"]
+WALLS = ["--walls", "landlock"] if os.environ.get("BAWN_EGRESS_WALLS") == "landlock" else []
 
 
 class Skip(Exception):
@@ -47,7 +48,7 @@ class Session:
                 **(more or {})}
 
     def command(self, rules, command) -> list:
-        words = [BAWN]
+        words = [BAWN, *WALLS]
         for rule in rules:
             verb, _, rest = rule.partition(" ")
             words += [f"--{verb}", rest]

@@ -10,6 +10,7 @@ enum {
     IF_ABOVE = BPF_JMP | BPF_JGT | BPF_K,
     IF_AT_LEAST = BPF_JMP | BPF_JGE | BPF_K,
     IF_ANY = BPF_JMP | BPF_JSET | BPF_K,
+    ALWAYS = BPF_JMP | BPF_JA,
     RETURN = BPF_RET | BPF_K,
 };
 
@@ -31,9 +32,12 @@ static const char *verify_one(const struct seccomp_program *program, size_t i)
         return at->k % 4 == 0 && at->k < sizeof(struct seccomp_data) ? NULL : "loads what is not there";
     case AND:
         return NULL;
+    case ALWAYS:
+        return at->k < program->count - i - 1 ? NULL : "jumps behind the end";
     case RETURN:
         switch (at->k & SECCOMP_RET_ACTION_FULL) {
         case SECCOMP_RET_ALLOW:
+        case SECCOMP_RET_USER_NOTIF:
         case SECCOMP_RET_KILL_PROCESS:
             return (at->k & SECCOMP_RET_DATA) != 0 ? "returns data that means nothing" : NULL;
         case SECCOMP_RET_ERRNO:
@@ -59,7 +63,9 @@ const char *emulate_verify(const struct seccomp_program *program)
             return wrong;
         if (!reached[i])
             return "has instructions that nothing leads to";
-        if (at->code != RETURN) {
+        if (at->code == ALWAYS) {
+            reached[i + 1 + at->k] = true;
+        } else if (at->code != RETURN) {
             reached[i + 1 + at->jt] = true;
             reached[i + 1 + at->jf] = true;
         }
@@ -96,6 +102,8 @@ struct emulated emulate(const struct seccomp_program *program, const struct secc
             result.saw_arguments |= at->k >= offsetof(struct seccomp_data, args);
         } else if (at->code == AND) {
             accumulator &= at->k;
+        } else if (at->code == ALWAYS) {
+            at += at->k;
         } else {
             at += holds(at, accumulator) ? at->jt : at->jf;
         }

@@ -35,6 +35,7 @@ enum {
     BY_ARGUMENTS = -1, /* in expect.txt: tested by hand below */
 };
 #define KILL_PROCESS 0x80000000U
+#define JUDGE        0x7fc00000U /* SECCOMP_RET_USER_NOTIF */
 
 #ifdef __x86_64__
 #define NATIVE 0xc000003e
@@ -57,7 +58,9 @@ static bool read_action(const char *word, int64_t *ret_action)
     static const struct {
         const char *word;
         int64_t action;
-    } words[] = {{"allow", ALLOW}, {"args", BY_ARGUMENTS}, {"ENOSYS", ERRNO | 38}, {"EPERM", ERRNO | 1}};
+    } words[] = {{"allow", ALLOW},          {"args", BY_ARGUMENTS},      {"judge", JUDGE},
+                 {"ENOSYS", ERRNO | 38},    {"EPERM", ERRNO | 1},        {"EACCES", ERRNO | 13},
+                 {"EOPNOTSUPP", ERRNO | 95}};
     for (size_t i = 0; i < array_len(words); i++) {
         if (strcmp(words[i].word, word) == 0) {
             *ret_action = words[i].action;
@@ -67,10 +70,33 @@ static bool read_action(const char *word, int64_t *ret_action)
     return false;
 }
 
-/* One line, "0 63 read allow allow", or with a third word where root's differs; whether it was understood. */
+/* "root=args", where a program answers otherwise than the default one. */
+static bool read_other(const char *word, struct expectation *call)
+{
+    static const char *const names[] = {
+        [SECCOMP_ROOT] = "root=",
+        [SECCOMP_BARE] = "bare=",
+        [SECCOMP_BARE_FROZEN] = "frozen=",
+        [SECCOMP_BARE_OLD] = "old=",
+    };
+    for (size_t kind = SECCOMP_ROOT; kind < SECCOMP_KINDS; kind++) {
+        size_t size = strlen(names[kind]);
+        if (strncmp(word, names[kind], size) != 0)
+            continue;
+        size_t last = kind == SECCOMP_ROOT ? kind : SECCOMP_BARE_OLD; /* each is the one before it, and more */
+        for (size_t later = kind; later <= last; later++) {
+            if (!read_action(word + size, &call->actions[later]))
+                return false;
+        }
+        return true;
+    }
+    return false;
+}
+
+/* One line, "0 63 read allow allow", or with further words where other programs differ; whether it was understood. */
 static bool read_line(char *line)
 {
-    char *words[6], *save = NULL;
+    char *words[8], *save = NULL;
     size_t count = 0;
     for (char *word = strtok_r(line, " \n", &save); word; word = strtok_r(NULL, " \n", &save)) {
         if (count == array_len(words))
@@ -80,9 +106,14 @@ static bool read_line(char *line)
     struct expectation call = {0};
     if (count < 5 || strlen(words[2]) >= sizeof(call.name) ||
         !read_action(words[3], &call.actions[SECCOMP_DEFAULT]) ||
-        !read_action(words[4], &call.actions[SECCOMP_NESTED]) ||
-        !read_action(words[count == 6 ? 5 : 3], &call.actions[SECCOMP_ROOT]))
+        !read_action(words[4], &call.actions[SECCOMP_NESTED]))
         return false;
+    for (size_t kind = SECCOMP_ROOT; kind < SECCOMP_KINDS; kind++)
+        call.actions[kind] = call.actions[SECCOMP_DEFAULT];
+    for (size_t i = 5; i < count; i++) {
+        if (!read_other(words[i], &call))
+            return false;
+    }
     memcpy(call.name, words[2], strlen(words[2]));
     for (size_t arch = 0; arch < ARCHES; arch++) {
         if (strcmp(words[arch], "-") == 0)
@@ -162,12 +193,20 @@ static void check_call(size_t kind, const char *name, const uint64_t *args, size
     check_call(kind, name, (const uint64_t[]){__VA_ARGS__}, array_len(((const uint64_t[]){__VA_ARGS__})),    \
                want)
 
-/* In all programs. */
+/* In all programs with namespaces. */
 #define CHECK_BOTH(name, want, ...)                                                                          \
     do {                                                                                                     \
         CHECK_CALL(SECCOMP_DEFAULT, name, want, __VA_ARGS__);                                                \
         CHECK_CALL(SECCOMP_NESTED, name, want, __VA_ARGS__);                                                 \
         CHECK_CALL(SECCOMP_ROOT, name, want, __VA_ARGS__);                                                   \
+    } while (0)
+
+/* In all programs without namespaces. */
+#define CHECK_BARE(name, want, ...)                                                                          \
+    do {                                                                                                     \
+        CHECK_CALL(SECCOMP_BARE, name, want, __VA_ARGS__);                                                   \
+        CHECK_CALL(SECCOMP_BARE_FROZEN, name, want, __VA_ARGS__);                                            \
+        CHECK_CALL(SECCOMP_BARE_OLD, name, want, __VA_ARGS__);                                               \
     } while (0)
 
 static const uint64_t beyond_32_bits = UINT64_C(1) << 32, high_half = UINT64_C(0xffffffff00000000);
@@ -293,8 +332,8 @@ TEST(the_programs_are_small_and_shallow)
                 most = steps > most ? steps : most;
                 sum += steps;
             }
-            CHECK(arches[arch].programs[kind].count <= (kind == SECCOMP_NESTED ? 150 : 200));
-            CHECK(most <= 24);
+            CHECK(arches[arch].programs[kind].count <= (kind == SECCOMP_NESTED ? 150 : kind < SECCOMP_BARE ? 200 : 320));
+            CHECK(most <= (kind < SECCOMP_BARE ? 24 : 36));
             CHECK(sum / 472 <= 12);
         }
     }
@@ -313,6 +352,148 @@ TEST(nothing_can_be_typed_into_a_terminal)
         for (unsigned bit = 0; bit < 32; bit++)
             CHECK_BOTH("ioctl", ALLOW, 0, forbidden[i] ^ UINT64_C(1) << bit);
     }
+}
+
+TEST(without_namespaces_nothing_can_be_typed_into_a_terminal_and_no_flag_of_a_file_be_set)
+{
+    static const uint64_t typing[] = {0x5412, 0x541c, 0x5423};
+    /* FS_IOC_SETFLAGS, its 32-bit form, FSSETXATTR, SETVERSION, ENABLE_VERITY, SET_ENCRYPTION_POLICY */
+    static const uint64_t flags[] = {0x40086602, 0x40046602, 0x401c5820, 0x40087602, 0x40806685, 0x800c6613};
+    /* FS_IOC_GETFLAGS, FSGETXATTR, FIEMAP, FICLONE, TCGETS, FIONREAD */
+    static const uint64_t harmless[] = {0x80086601, 0x801c581f, 0xc020660b, 0x40049409, 0x5401, 0x541b};
+    for (size_t i = 0; i < array_len(typing); i++)
+        CHECK_BARE("ioctl", ERRNO | EPERM, 0, typing[i] | high_half);
+    for (size_t i = 0; i < array_len(flags); i++)
+        CHECK_BARE("ioctl", ERRNO | ENOTTY, 0, flags[i] | high_half);
+    for (size_t i = 0; i < array_len(harmless); i++)
+        CHECK_BARE("ioctl", ALLOW, 0, harmless[i]);
+}
+
+TEST(without_namespaces_other_processes_are_judged)
+{
+    static const char *const calls[] = {"sched_setaffinity", "sched_setattr", "sched_setparam",
+                                        "sched_setscheduler"};
+    for (size_t i = 0; i < array_len(calls); i++) {
+        CHECK_BARE(calls[i], ALLOW, high_half);
+        CHECK_BARE(calls[i], JUDGE, 1);
+        CHECK_BARE(calls[i], JUDGE, 0xffffffff);
+    }
+    CHECK_BARE("prlimit64", JUDGE, 1, 7, 1);
+    CHECK_BARE("prlimit64", ALLOW, high_half, 7, 1);
+    CHECK_BARE("setpriority", ALLOW, 0, high_half);
+    CHECK_BARE("setpriority", JUDGE, high_half, 1);
+    CHECK_BARE("setpriority", ERRNO | EPERM, 1, 0); /* a group, a user */
+    CHECK_BARE("setpriority", ERRNO | EPERM, 2, 0);
+    CHECK_BARE("ioprio_set", ALLOW, 1, 0);
+    CHECK_BARE("ioprio_set", JUDGE, 1, 1);
+    CHECK_BARE("ioprio_set", ERRNO | EPERM, 2, 0);
+    CHECK_BARE("ioprio_set", ERRNO | EPERM, 3, 0);
+}
+
+TEST(without_namespaces_sockets_are_judged_and_few)
+{
+    for (uint64_t type = 0; type < 16; type++) {
+        bool is_stream = type == 1 || type == 5;
+        CHECK_BARE("socket", is_stream ? JUDGE : ERRNO | EPROTONOSUPPORT, 1, type | 02000000);
+        CHECK_BARE("socketpair", is_stream ? ALLOW : ERRNO | EPROTONOSUPPORT, 1, type | 02000000);
+    }
+    static const uint64_t families[] = {2, 10};
+    for (size_t i = 0; i < array_len(families); i++) {
+        uint64_t family = families[i] | high_half;
+        CHECK_BARE("socket", JUDGE, family, 1 | 02000000, 0);
+        CHECK_BARE("socket", JUDGE, family, 1, 6);
+        CHECK_BARE("socket", JUDGE, family, 1, 262); /* several paths, which become one */
+        CHECK_BARE("socket", ERRNO | EPROTONOSUPPORT, family, 1, 132);
+        CHECK_BARE("socket", JUDGE, family, 2, 17);
+        CHECK_BARE("socket", ERRNO | EACCES, family, 2, 1); /* ping */
+        CHECK_BARE("socket", ERRNO | EPERM, family, 3, 255);
+        CHECK_BARE("socket", ERRNO | EPROTONOSUPPORT, family, 10, 0);
+        CHECK_BARE("socketpair", ERRNO | EAFNOSUPPORT, family, 1, 0);
+    }
+    CHECK_BARE("socket", ALLOW, 16, 3, 0);
+    CHECK_BARE("socket", ERRNO | EPROTONOSUPPORT, 16, 3, 12); /* netfilter */
+    CHECK_BARE("socket", ERRNO | EAFNOSUPPORT, 17, 3);        /* packets */
+    CHECK_BARE("socket", ERRNO | EAFNOSUPPORT, 40, 1);        /* the hypervisor */
+}
+
+TEST(without_namespaces_no_send_connects_and_addresses_are_noted)
+{
+    enum { FAST_OPEN = 0x20000000 };
+    CHECK_BARE("sendto", ERRNO | EOPNOTSUPP, 3, 1, 1, FAST_OPEN | high_half, 1, 16);
+    CHECK_BARE("sendmsg", ERRNO | EOPNOTSUPP, 3, 1, FAST_OPEN);
+    CHECK_BARE("sendmmsg", ERRNO | EOPNOTSUPP, 3, 1, 1, FAST_OPEN);
+    CHECK_BARE("sendmsg", ALLOW, 3, 1, 0x4000);
+    static const char *const calls[] = {"sendto", "recvfrom"};
+    for (size_t i = 0; i < array_len(calls); i++) {
+        CHECK_BARE(calls[i], ALLOW, 3, 1, 1, 0, 0, 0);
+        CHECK_BARE(calls[i], JUDGE, 3, 1, 1, 0, 1, 16);
+        CHECK_BARE(calls[i], JUDGE, 3, 1, 1, 0, beyond_32_bits, 16);
+    }
+    CHECK_BARE("setsockopt", ERRNO | EOPNOTSUPP, 3, 6, 30); /* TCP_FASTOPEN_CONNECT */
+    CHECK_BARE("setsockopt", ERRNO, 3, 0, 11);              /* IP_RECVERR: done */
+    CHECK_BARE("setsockopt", JUDGE, 3, 0, 1);               /* IP_TOS */
+    CHECK_BARE("setsockopt", JUDGE, 3, 1, 15);              /* SO_REUSEPORT */
+    CHECK_BARE("setsockopt", ALLOW, 3, 41, 26);             /* IPV6_V6ONLY */
+    CHECK_BARE("setsockopt", ALLOW, 3, 6, 1);
+    CHECK_BARE("setsockopt", ALLOW, 3, 1, 30);
+}
+
+TEST(without_namespaces_no_file_is_made_set_uid_or_set_gid)
+{
+    CHECK_BARE("mknodat", ERRNO | EPERM, 0, 0, 04755);
+    CHECK_BARE("openat", ERRNO | EPERM, 0, 0, 0100, 02755 | high_half);
+    CHECK_BARE("openat", ALLOW, 0, 0, 0100, 0755);
+    CHECK_BARE("openat", ALLOW, 0, 0, 0, 04755); /* it makes none */
+}
+
+/* O_NOFOLLOW and O_DIRECTORY are other numbers on each architecture: see below. */
+TEST(without_namespaces_opens_that_may_be_of_terminals_and_shared_memory_are_judged)
+{
+    CHECK_BARE("openat", JUDGE, 0, 0, 02 | 0400, 0);               /* O_RDWR | O_NOCTTY */
+    CHECK_BARE("openat", JUDGE, 0, 0, 02 | 0400 | 02000000, 0);    /* O_CLOEXEC */
+    CHECK_BARE("openat", JUDGE, 0, 0, high_half | 02 | 0400, 0);
+    CHECK_BARE("openat", ALLOW, 0, 0, 0400, 0);
+    CHECK_BARE("openat", ALLOW, 0, 0, 010000000 | 02 | 0400, 0);   /* O_PATH */
+    CHECK_BARE("openat", JUDGE, 0, 0, 02 | 0100 | 0200, 0600);     /* mkstemp, sem_open */
+    CHECK_BARE("openat", ALLOW, 0, 0, 02 | 0100 | 0200, 0444);     /* an object of git's */
+    CHECK_BARE("openat", ALLOW, 0, 0, 01 | 0100 | 0200, 0600);
+    CHECK_BARE("openat", ALLOW, 0, 0, 02 | 0100 | 0200 | 02000000, 0666);
+    CHECK_BARE("openat", ERRNO | EPERM, 0, 0, 02 | 0100 | 0200, 04600);
+    CHECK_BARE("ioctl", JUDGE, 0, 0x5441); /* TIOCGPTPEER */
+    static const unsigned no_follow[ARCHES] = {0400000, 0100000}, directory[ARCHES] = {0200000, 040000};
+    for (size_t arch = 0; arch < ARCHES; arch++) {
+        struct seccomp_data call = {.nr = (int)number_of(arch, "openat"), .arch = arches[arch].audit};
+        for (size_t kind = SECCOMP_BARE; kind < SECCOMP_KINDS; kind++) {
+            for (unsigned way = 0; way < 3; way++) {
+                unsigned flags = way | (way == 2 ? 0302 : 0) | 02000000;
+                call.args[2] = flags | no_follow[arch];
+                CHECK_INT(emulate(&arches[arch].programs[kind], &call).action, JUDGE);
+                call.args[2] = flags | no_follow[!arch];
+                CHECK_INT(emulate(&arches[arch].programs[kind], &call).action, ALLOW);
+                call.args[2] = flags | no_follow[arch] | directory[arch];
+                CHECK_INT(emulate(&arches[arch].programs[kind], &call).action, ALLOW);
+            }
+        }
+    }
+}
+
+TEST(without_namespaces_and_frozen_paths_names_are_judged_that_may_be_of_shared_memory)
+{
+    CHECK_CALL(SECCOMP_BARE, "unlinkat", JUDGE, 0xffffff9c, 0, 0);
+    CHECK_CALL(SECCOMP_BARE, "unlinkat", ALLOW, 3, 0, 0);
+    CHECK_CALL(SECCOMP_BARE_FROZEN, "unlinkat", JUDGE, 3, 0, 0);
+}
+
+TEST(what_older_versions_of_landlock_lack_is_judged_or_refused)
+{
+    CHECK_CALL(SECCOMP_BARE_OLD, "fcntl", ERRNO | EPERM, 0, 8);  /* F_SETOWN */
+    CHECK_CALL(SECCOMP_BARE_OLD, "fcntl", ERRNO | EPERM, 0, 15); /* F_SETOWN_EX */
+    CHECK_CALL(SECCOMP_BARE_OLD, "fcntl", ALLOW, 0, 2);
+    CHECK_CALL(SECCOMP_BARE_OLD, "openat", ERRNO | EACCES, 0, 0, 01000, 0); /* O_RDONLY | O_TRUNC */
+    CHECK_CALL(SECCOMP_BARE_OLD, "openat", ALLOW, 0, 0, 01 | 01000, 0);
+    CHECK_CALL(SECCOMP_BARE, "openat", ALLOW, 0, 0, 01000, 0);
+    CHECK_BARE("ioctl", ERRNO | EPERM, 0, 0x8901); /* FIOSETOWN, SIOCSPGRP */
+    CHECK_BARE("ioctl", ERRNO | EPERM, 0, 0x8902);
 }
 
 TEST(root_makes_no_file_set_uid_or_set_gid)
@@ -572,6 +753,19 @@ TEST(a_process_is_made_in_no_new_namespace)
     CHECK_CALL(SECCOMP_DEFAULT, "clone", ERRNO | EPERM, 0x7e020011);
     CHECK_CALL(SECCOMP_DEFAULT, "clone", ERRNO | EPERM, UINT64_MAX);
     CHECK_CALL(SECCOMP_NESTED, "clone", ALLOW, 0x7e020011);
+}
+
+TEST(without_namespaces_the_judge_is_told_of_processes_that_share_descriptors)
+{
+    CHECK_BARE("clone", ALLOW, 0x01200011);         /* fork */
+    CHECK_BARE("clone", ALLOW, 0x003d0f00);         /* a thread */
+    CHECK_BARE("clone", ALLOW, 0x00004111);         /* vfork */
+    CHECK_BARE("clone", JUDGE, 0x00000411);         /* CLONE_FILES */
+    CHECK_BARE("clone", JUDGE, 0x00800700);         /* as a leak sanitizer does */
+    CHECK_BARE("clone", JUDGE, high_half | 0x0411); /* the kernel takes the lower half */
+    CHECK_BARE("clone", ERRNO | EPERM, 0x10000411); /* CLONE_NEWUSER */
+    CHECK_BARE("clone", ERRNO | EPERM, 0x10010400);
+    CHECK_BARE("clone", ERRNO | EPERM, UINT64_MAX);
 }
 
 TEST(only_what_is_no_namespace_is_unshared)

@@ -1,3 +1,4 @@
+#include "base/base64.h"
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -214,6 +215,40 @@ TEST(a_map_finds_what_was_put_in_however_much_it_grows)
 }
 
 /* Every day of two centuries, and the end of one that has no leap day. */
+TEST(formatted_text_is_whole_wherever_its_memory_ends)
+{
+    struct arena small = {0};
+    struct buf buf = {0};
+    size_t expected = 0;
+    for (int i = 1; i < 2000; i++) {
+        char *text = arena_printf(&small, "%*d", i, 7);
+        CHECK_INT(strlen(text), i);
+        CHECK_INT(text[i - 1], '7');
+        buf_printf(&buf, "%*d", i, 7);
+        CHECK_INT(buf.size, expected += (size_t)i);
+        CHECK_INT(buf.bytes[buf.size - 1], '7');
+        CHECK_INT(buf.bytes[buf.size], '\0');
+    }
+    CHECK_INT(strlen(arena_printf(&small, "%200000d", 7)), 200000);
+    buf_printf(&buf, "%s", "");
+    CHECK_INT(buf.size, expected);
+    buf_free(&buf);
+    arena_free(&small);
+}
+
+TEST(padding_fills_up_to_a_column_and_removes_nothing)
+{
+    struct buf buf = {0};
+    buf_pad(&buf, 0, 3);
+    CHECK_STR(buf_text(&buf), "   ");
+    buf_add_str(&buf, "abc");
+    buf_pad(&buf, 3, 2);
+    CHECK_STR(buf_text(&buf), "   abc");
+    buf_pad(&buf, 3, 5);
+    CHECK_STR(buf_text(&buf), "   abc  ");
+    buf_free(&buf);
+}
+
 TEST(a_moment_is_written_as_the_calendar_has_it)
 {
     char text[MOMENT_SIZE], expected[MOMENT_SIZE];
@@ -241,6 +276,24 @@ TEST(a_reader_stays_within_its_bytes_and_fails_for_good)
     CHECK(reader_vector(&reader, 2).failed && reader.failed);
     CHECK_INT(reader_number(&reader, 1), 0); /* the byte is there, but the reader has failed */
     CHECK(reader_take(&reader, 0).failed);
+}
+
+TEST(base64_decodes_what_it_wrote_and_no_other_spelling)
+{
+    static const char all[] = {'a', 0, (char)0xff, 'b', '\n', (char)0xfb, 'z'};
+    for (size_t size = 0; size <= sizeof(all); size++) {
+        auto_buf struct buf text = {0}, back = {0};
+        base64_add(&text, bytes_of(all, size));
+        CHECK(base64_decode(&back, bytes_of(buf_text(&text), text.size)));
+        CHECK(back.size == size && memcmp(buf_text(&back), all, size) == 0);
+    }
+    static const char *const wrong[] = {
+        "YQ", "YQ=", "Y===", "YR==", "YWJ=", "YQ==YQ==", "Y Q=", "YQ==\n", "_w==", "===="};
+    for (size_t i = 0; i < array_len(wrong); i++) {
+        auto_buf struct buf back = {0};
+        CHECK(!base64_decode(&back, bytes_of(wrong[i], strlen(wrong[i]))));
+        CHECK_INT(back.size, 0);
+    }
 }
 
 UNIT_MAIN()

@@ -2,9 +2,15 @@
 #include "kernel/beneath.h"
 
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "kernel/directories.h"
@@ -61,6 +67,54 @@ TEST(no_link_is_followed_at_the_end_or_on_the_way)
     CHECK_INT(errno_of(fd, "absolute", O_RDONLY), ELOOP);
     CHECK_INT(errno_of(fd, "../secret", O_RDONLY), EXDEV);
     CHECK_INT(errno_of(fd, "out", O_WRONLY | O_CREAT), ELOOP);
+    machine_remove();
+}
+
+/* From now on this process has no openat2, as in a sandbox that root started. */
+static bool lose_openat2(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/* The number of the first that is opened otherwise, from 1; 0: none. */
+static int first_wrong(int fd)
+{
+    static const struct {
+        const char *path;
+        int flags, errnum;
+    } wanted[] = {
+        {"dir/file", O_RDONLY, 0},           {"dir//file", O_RDONLY, 0},
+        {"", O_RDONLY | O_DIRECTORY, 0},     {".", O_RDONLY | O_DIRECTORY, 0},
+        {"dir/", O_RDONLY | O_DIRECTORY, 0}, {"missing/file", O_RDONLY, ENOENT},
+        {"link", O_RDONLY, ELOOP},           {"dir-link/file", O_RDONLY, ENOTDIR},
+        {"absolute", O_RDONLY, ELOOP},       {"out", O_WRONLY | O_CREAT, ELOOP},
+        {"../secret", O_RDONLY, EXDEV},      {"dir/../../secret", O_RDONLY, EXDEV},
+    };
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+        if (errno_of(fd, wanted[i].path, wanted[i].flags) != wanted[i].errnum)
+            return (int)i + 1;
+    }
+    return 0;
+}
+
+TEST(without_openat2_no_link_is_followed_either)
+{
+    make_tree();
+    auto_fd int fd = top();
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(lose_openat2() ? first_wrong(fd) : 100);
+    CHECK_INT(waitpid(child, &status, 0), child);
+    CHECK_INT(WEXITSTATUS(status), 0);
     machine_remove();
 }
 
@@ -195,9 +249,9 @@ TEST(the_kernel_lists_every_socket_that_can_be_reached)
 
 static uint64_t digest_of(const char *trees)
 {
-    uint64_t digest = 0;
+    struct socket_digest digest = {0};
     CHECK(unix_sockets_digest(trees, &digest));
-    return digest;
+    return digest.in_trees;
 }
 
 /* A list of one tree: the machine's own, or a folder beside it with a longer name. */
@@ -228,7 +282,7 @@ TEST(the_digest_changes_with_the_sockets_of_a_tree_and_not_with_connections)
     int again = bound(SOCK_DGRAM, "listens");
     CHECK(digest_of(here) != empty && digest_of(here) != opened);
     close(again);
-    uint64_t unknown;
+    struct socket_digest unknown;
     has_no_netlink = true;
     CHECK(!unix_sockets_digest(here, &unknown));
     has_no_netlink = false;

@@ -99,7 +99,9 @@ TEST(a_process_whose_first_thread_has_ended_is_no_dead_one)
         REQUIRE(fscanf(file, "%*d %*s %c", &state) == 1);
         fclose(file);
     }
-    CHECK_INT(process_look(fd).state, 'S');
+    /* The thread that is left sleeps, or is on its way there. */
+    char state = process_look(fd).state;
+    CHECK(state == 'S' || state == 'R');
     end(child);
 }
 

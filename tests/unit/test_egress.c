@@ -2,12 +2,12 @@
 #include <arpa/inet.h>
 #include <stdlib.h>
 
-#include "egress/classes.h"
 #include "egress/dns.h"
 #include "egress/hello.h"
 #include "egress/http.h"
 #include "egress/proxy.h"
 #include "egress/table.h"
+#include "policy/classes.h"
 #include "unit.h"
 
 /* --- questions for names --------------------------------------------------------------------------------------- */

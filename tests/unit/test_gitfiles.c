@@ -6,6 +6,7 @@
 #include "git/objects.h"
 #include "git/refs.h"
 #include "git/repo.h"
+#include "git/within.h"
 #include "machine.h"
 #include "unit.h"
 
@@ -446,6 +447,60 @@ TEST(paths_of_a_repository_and_of_those_in_it)
     CHECK_INT(git_repository_size(".git/modules/a/modules/b/HEAD"), 25);
     CHECK_INT(git_repository_size(".git/modules/a/config"), 15);
     CHECK_INT(git_repository_size("a/HEAD"), 0);
+}
+
+/* What was found, below the tree, one after the other; or the error. */
+static const char *found_within(const char *tree)
+{
+    struct fsview fs = {.root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), .arena = &arena};
+    git_paths found = {0};
+    struct err err = {0};
+    const char *text = "";
+    if (git_find_within(&fs, tree, &found, &err) < 0)
+        text = arena_str(&arena, err.message);
+    for (size_t i = 0; i < found.count; i++)
+        text = arena_printf(&arena, "%s %s", text, found.at[i] + strlen(tree));
+    vec_free(&found);
+    fs_free(&fs);
+    close(fs.root_fd);
+    return text;
+}
+
+TEST(what_git_obeys_in_a_tree)
+{
+    machine_make();
+    const char *tree = arena_printf(&arena, "%s/t", machine.path);
+    machine_put("/t/plain/HEAD", "not git's");
+    CHECK_STR(found_within(tree), "");
+    machine_put("/t/a/.git/HEAD", "ref: refs/heads/main\n");
+    machine_put("/t/a/.git/config", "[core]\n\thooksPath = tool/hooks\n");
+    machine_put("/t/a/tool/hooks/pre-commit", "#!/bin/sh\n");
+    CHECK_STR(found_within(tree), " /a/.git /a/tool/hooks");
+    CHECK(git_lies_in_repository(arena_printf(&arena, "%s/a/.git/hooks", tree)));
+    CHECK(!git_lies_in_repository(arena_printf(&arena, "%s/a/tool", tree)));
+    const char *config = arena_printf(&arena, "%s/a/.git/config", tree),
+               *alias = arena_printf(&arena, "%s/plain/alias", tree);
+    REQUIRE(link(config, alias) == 0);
+    CHECK(strstr(found_within(tree), "/a/.git/config, which has a second name"));
+    REQUIRE(unlink(alias) == 0);
+    machine_put("/t/b/file", "");
+    machine_link("/t/b/.git", "../a/.git");
+    CHECK(strstr(found_within(tree), "/b/.git, which is a symbolic link"));
+    machine_remove();
+}
+
+TEST(bare_repositories_in_a_tree)
+{
+    machine_make();
+    const char *tree = arena_printf(&arena, "%s/t", machine.path);
+    machine_put("/t/x/bare/HEAD", "ref: refs/heads/main\n");
+    machine_put("/t/x/bare/objects/pack/p", "");
+    machine_put("/t/x/bare/hooks/pre-receive", "");
+    CHECK_STR(found_within(tree), " /x/bare");
+    CHECK(git_lies_in_repository(arena_printf(&arena, "%s/x/bare/hooks", tree)));
+    const char *bare = arena_printf(&arena, "%s/x/bare", tree);
+    CHECK(strstr(found_within(bare), "git obeys all of "));
+    machine_remove();
 }
 
 UNIT_MAIN()

@@ -144,6 +144,7 @@ TEST(a_zeroed_machine_can_hold_nothing)
 TEST(user_namespaces_turned_off)
 {
     struct host_caps caps = perfect();
+    caps.landlock_abi = 1; /* too old to stand in for namespaces */
     caps.max_user_namespaces = 0;
     fails(&caps, TRIAL_USER_NAMESPACE, ENOSPC);
     struct answer answer = ask(&caps, false);
@@ -159,6 +160,7 @@ TEST(user_namespaces_turned_off)
 TEST(user_namespaces_for_root_only)
 {
     struct host_caps caps = perfect();
+    caps.landlock_abi = 1; /* too old to stand in for namespaces */
     caps.unprivileged_userns_clone = 0;
     fails(&caps, TRIAL_USER_NAMESPACE, EPERM);
     struct answer answer = ask(&caps, false);
@@ -170,6 +172,7 @@ TEST(user_namespaces_for_root_only)
 TEST(ubuntu_with_apparmor)
 {
     struct host_caps caps = perfect();
+    caps.landlock_abi = 1; /* too old to stand in for namespaces */
     caps.apparmor_restricts_userns = 1;
     fails(&caps, TRIAL_MOUNTS, EACCES); /* the namespace is made, and nothing may be done in it */
     struct answer answer = ask(&caps, false);
@@ -204,6 +207,7 @@ TEST(a_path_that_apparmor_would_read_as_a_pattern)
 TEST(docker)
 {
     struct host_caps caps = perfect();
+    caps.landlock_abi = 1; /* too old to stand in for namespaces */
     snprintf(caps.container, sizeof(caps.container), "Docker");
     fails(&caps, TRIAL_USER_NAMESPACE, ENOSYS); /* its filter answers clone3 so */
     struct answer answer = ask(&caps, false);
@@ -213,13 +217,58 @@ TEST(docker)
     free(answer.text);
 
     caps = perfect();
+    caps.landlock_abi = 1;
     snprintf(caps.container, sizeof(caps.container), "Docker");
     fails(&caps, TRIAL_PROC, EPERM);
     answer = ask(&caps, false);
     CHECK_INT(answer.status, 1);
-    SAYS("files              ok ");
+    SAYS("files              weaker       Landlock version 1 ");
     SAYS("processes          missing      cannot mount a new /proc");
     SAYS("systempaths=unconfined");
+    free(answer.text);
+}
+
+TEST(landlock_stands_in_for_namespaces)
+{
+    struct host_caps caps = perfect();
+    snprintf(caps.container, sizeof(caps.container), "Docker");
+    caps.is_filtered = true;
+    caps.apparmor_restricts_userns = 1; /* the host's setting, which is not the cause here */
+    caps.landlock_abi = 7;
+    fails(&caps, TRIAL_USER_NAMESPACE, ENOSYS);
+    struct answer answer = ask(&caps, false);
+    CHECK_INT(answer.status, 0);
+    SAYS(
+        "files              weaker       the seccomp filter of Docker around bawn refuses user namespaces; Landlock version 7 ");
+    SAYS("    docker run --security-opt seccomp=unconfined ");
+    SAYS_NOT("AppArmor");
+    SAYS("processes          weaker       needs the same as files; without it, signals stay inside");
+    SAYS("network            weaker       needs the same as files; without it, each connection is judged");
+    SAYS("A run works here; weaker walls are listed above.\n");
+    free(answer.text);
+
+    caps.landlock_abi = 2; /* Linux 6.1 */
+    answer = ask(&caps, false);
+    CHECK_INT(answer.status, 0);
+    SAYS("network            weaker       needs the same as files; without it, only --net off can be had");
+    free(answer.text);
+    caps.landlock_abi = 7;
+
+    /* Another sandbox judges calls already: then nothing stands in. */
+    fails(&caps, TRIAL_JUDGED_CALLS, EBUSY);
+    answer = ask(&caps, false);
+    CHECK_INT(answer.status, 1);
+    SAYS("files              missing      the seccomp filter of Docker");
+    free(answer.text);
+
+    /* Namespaces without a /proc of their own are not used. */
+    caps = perfect();
+    caps.landlock_abi = 7;
+    fails(&caps, TRIAL_PROC, EPERM);
+    answer = ask(&caps, false);
+    CHECK_INT(answer.status, 0);
+    SAYS("files              weaker       namespaces have no /proc of their own here; Landlock version 7 ");
+    SAYS("processes          weaker       cannot mount a new /proc");
     free(answer.text);
 }
 
@@ -291,6 +340,7 @@ TEST(root_needs_file_systems_that_map_ids)
 TEST(root_of_a_user_namespace_only)
 {
     struct host_caps caps = perfect();
+    caps.landlock_abi = 1; /* too old to stand in for namespaces */
     caps.uid = 0;
     fails(&caps, TRIAL_ID_MAP, EPERM);
     struct answer answer = ask(&caps, false);

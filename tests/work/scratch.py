@@ -266,7 +266,7 @@ def copy_bawn(folder):
     target = pathlib.Path(folder) / "bawn"
     shutil.copy(source, target)
     target.chmod(0o755)
-    for helper in ("bawn-egress", "bawn-prove", "tests/bawn-weakened", "tests/faults-inject", "tests/faults-probe",
+    for helper in ("bawn-egress", "bawn-vault", "bawn-forge", "bawn-prove", "bawn-web", "tests/bawn-weakened", "tests/faults-inject", "tests/faults-probe",
                    "tests/bawn-breaking-repair"):  # found beside it
         path = pathlib.Path(source).parent / helper
         if path.exists():

@@ -51,6 +51,17 @@ def test_file_of_removed_directory(place):
     same(sorted(path.name for path in (project.path / "b").iterdir()), ["deep"])
 
 
+@claim("diff of a session that was undone says so first, and no longer after redo")
+def test_diff_of_undone(place):
+    project = Project(place, "undone-diff")
+    project.inside("echo more >>a")
+    project.bawn("undo")
+    said = "# undone-diff-1 was undone: the workspace does not have these changes"
+    same(project.bawn("diff").splitlines()[0], said)
+    project.bawn("redo")
+    assert said not in project.bawn("diff")
+
+
 @claim("apply of a file in a new directory: the file is applied, with the directories above it and nothing else of them")
 def test_apply_file_of_new_directory(place):
     project = Project(place, "new-folder")

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import scratch
-from lab import Checkpointed, killed
+from lab import Checkpointed, killed, started
 from scratch import PATIENCE, Project, same
 
 claim = scratch.Claims()
@@ -52,7 +52,7 @@ def test_unmarked(place):
     project = Project(place, "unmarked")
     killed(project, "echo new >x; echo changed >a; echo up; sleep 60", "--review")
     os.unlink(place.home / ".local/state/bawn/running/unmarked-1")
-    same(sessions(project)["unmarked-1"]["state"], "running")
+    same(sessions(project)["unmarked-1"]["state"], "killed")  # nobody holds its lock
     assert "Repaired 1 session." in project.bawn("sessions", "--repair")
     same(sessions(project)["unmarked-1"]["state"], "waiting")
     project.bawn("apply")
@@ -192,6 +192,45 @@ def test_closed_folder(place):
     assert "b/new: you have no access to its directory" in text and "1 file and 1 directory applied" in text, text
     project.bawn("apply", "--yes")
     same([project.read("a"), project.read("b/new"), project.read("b/c")], ["changed\n", "new\n", "two\n"])
+
+
+@claim("a review leaves alone what you do on the host meanwhile: a flagged file, a folder that you close")
+def test_host_during_review(place):
+    project = Project(place, "meanwhile")
+    for modes, is_held in ((["--review"], False), (["--discard"], False), ([], True)):
+        run = started(project, "echo up; read line", *modes, stderr=subprocess.DEVNULL)
+        (project.path / ".vscode").mkdir()
+        project.write(".vscode/tasks.json", "mine")
+        (project.path / "b").chmod(0)
+        run.communicate(b"go\n", timeout=PATIENCE)
+        same([(project.path / ".vscode/tasks.json").exists(), (project.path / "b").stat().st_mode & 0o777],
+             [not is_held, 0o700 if is_held else 0])
+        shutil.rmtree(project.path / ".vscode")
+        (project.path / "b").chmod(0o755)
+
+
+@claim("in a container whose first process waits for nobody, a run leaves no zombie (control: a plain orphan is one)")
+def test_no_reaper(place):
+    project = Project(place, "no-reaper")
+    script = """
+import json, pathlib, subprocess, sys, time
+def zombies():
+    states = [path.read_text().rsplit(")", 1)[1].split()[0] for path in pathlib.Path("/proc").glob("[0-9]*/stat")]
+    return states.count("Z")
+found = []
+for words in json.loads(sys.argv[1]):
+    subprocess.run(words, check=True)
+    end = time.monotonic() + (0.2 if "bawn" in words[0] else 20)
+    while not zombies() and time.monotonic() < end:
+        time.sleep(0.01)
+    found.append(zombies())
+print(found)"""
+    bawn = [place.bawn, "--net", "off"]
+    runs = [[*bawn, "true"], [*bawn, "--review", "sh", "-c", "echo x >x"], [*bawn, "--discard", "sh", "-c", "echo x >x"],
+            ["sh", "-c", "(sleep 0.1 &)"]]
+    done = subprocess.run(["unshare", "--user", "--map-current-user", "--pid", "--fork", "--mount-proc", "python3", "-c", script,
+                           json.dumps(runs)], cwd=project.path, env=place.environment, check=True, stdout=subprocess.PIPE, text=True)
+    same(done.stdout, "[0, 0, 0, 1]\n")
 
 
 @claim("apply counts only what it applied: a file that changes while the person answers is left alone")

@@ -1,0 +1,378 @@
+/* The vault's pure parts: heads, content and the swap of placeholders. */
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/base64.h"
+#include "base/token.h"
+#include "home/login.h"
+#include "unit.h"
+#include "vault/body.h"
+#include "vault/grant.h"
+#include "vault/swap.h"
+
+static struct bytes text(const char *at)
+{
+    return bytes_of(at, strlen(at));
+}
+
+static const char *problem_with(const char *request)
+{
+    static struct head head;
+    return head_read_request(text(request), "a.test", 443, &head);
+}
+
+/* What the head becomes, or the reason why it is refused. */
+static const char *spelled(const char *request)
+{
+    static struct head head;
+    static char result[4096];
+    auto_buf struct buf out = {0};
+    const char *problem = head_read_request(text(request), "a.test", 443, &head);
+    if (problem)
+        return problem;
+    head_write_request(&head, "a.test", 443, &out);
+    snprintf(result, sizeof(result), "%s", buf_text(&out));
+    return result;
+}
+
+TEST(a_request_is_spelled_in_one_way)
+{
+    CHECK_STR(
+        spelled("GET /a?b HTTP/1.1\r\nHost:  A.Test\r\nX:  1 \r\nConnection: keep-alive\r\nTE: x\r\n\r\n"),
+        "GET /a?b HTTP/1.1\r\nHost: a.test\r\nX: 1\r\n\r\n");
+    CHECK_STR(
+        spelled("POST / HTTP/1.1\r\nhost: a.test:443\r\ncontent-length: 007\r\nconnection: close\r\n\r\n"),
+        "POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 7\r\nConnection: close\r\n\r\n");
+    CHECK_STR(
+        spelled(
+            "PUT / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n"),
+        "PUT / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n");
+    CHECK_STR(
+        spelled(
+            "GET /ws HTTP/1.1\r\nHost: a.test\r\nUpgrade: websocket\r\nConnection: keep-alive, Upgrade\r\n\r\n"),
+        "GET /ws HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+    CHECK_STR(
+        spelled("GET / HTTP/1.1\r\nHost: a.test\r\nUpgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\n"
+                "HTTP2-Settings: x\r\n\r\n"),
+        "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n");
+}
+
+TEST(a_request_that_two_servers_could_read_in_two_ways_is_refused)
+{
+    static const struct {
+        const char *request, *problem;
+    } cases[] = {
+        {"GET / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+         "it says twice how long its content is"},
+        {"GET / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n",
+         "it says twice how long its content is"},
+        {"GET / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 1, 1\r\n\r\n",
+         "its Content-Length is not a number"},
+        {"GET / HTTP/1.1\r\nHost: a.test\r\nContent-Length: +1\r\n\r\n",
+         "its Content-Length is not a number"},
+        {"GET / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+         "its Transfer-Encoding is not plain chunked"},
+        {"GET / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding : chunked\r\n\r\n",
+         "a header line is malformed"},
+        {"GET / HTTP/1.1\r\nHost: a.test\r\nX: 1\r\n folded\r\n\r\n", "a header line is malformed"},
+        {"GET / HTTP/1.1\r\nHost: a.test\nX: 1\r\n\r\n", "a line does not end in CR LF"},
+        {"GET / HTTP/1.1\nHost: a.test\r\n\r\n", "a line does not end in CR LF"},
+        {"GET / HTTP/1.1\r\nHost: a.test\r\nX: a\rb\r\n\r\n", "a line does not end in CR LF"},
+        {"GET / HTTP/1.1\r\nHost: a.test\r\nX: a\x01\r\n\r\n", "a header has a control character"},
+        {"GET / HTTP/1.1\r\n\r\n", "it does not name its host once"},
+        {"GET / HTTP/1.1\r\nHost: a.test\r\nHost: a.test\r\n\r\n", "it does not name its host once"},
+        {"GET / HTTP/1.1\r\nHost: b.test\r\n\r\n", "it is for another host"},
+        {"GET / HTTP/1.1\r\nHost: a.test.b.test\r\n\r\n", "it is for another host"},
+        {"GET / HTTP/1.1\r\nHost: a.test:80\r\n\r\n", "it is for another host"},
+        {"GET https://a.test/ HTTP/1.1\r\nHost: a.test\r\n\r\n", "its target is not a path"},
+        {"CONNECT b.test:443 HTTP/1.1\r\nHost: a.test\r\n\r\n", "CONNECT asks for another connection"},
+        {"GET / HTTP/1.0\r\nHost: a.test\r\n\r\n", "it is not of HTTP/1.1"},
+        {"GET  / HTTP/1.1\r\nHost: a.test\r\n\r\n", "its first line is malformed"},
+        {"GET / HTTP/1.1 \r\nHost: a.test\r\n\r\n", "it is not of HTTP/1.1"},
+        {"\r\nGET / HTTP/1.1\r\nHost: a.test\r\n\r\n", "its first line is malformed"},
+        {"GET / HTTP/1.1\r\nHost: a.test\r\nConnection: authorization\r\n\r\n",
+         "its Connection header names another header"},
+        {"GET / HTTP/1.1\r\nHost: a.test\r\n: x\r\n\r\n", "a header line is malformed"},
+    };
+    for (size_t i = 0; i < array_len(cases); i++) {
+        const char *problem = problem_with(cases[i].request);
+        CHECK_STR(problem ? problem : "(accepted)", cases[i].problem);
+    }
+    CHECK(!problem_with("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")); /* the control */
+}
+
+TEST(a_head_ends_at_its_empty_line_and_has_a_limit)
+{
+    char *large = malloc(HEAD_LARGEST);
+    memset(large, 'a', HEAD_LARGEST);
+    CHECK_INT(head_size(text("GET / HTTP/1.1\r\nHost: a\r\n\r\nrest")), 27);
+    CHECK_INT(head_size(text("GET / HTTP/1.1\r\nHost: a\r\n")), 0);
+    CHECK_INT(head_size(bytes_of(large, HEAD_LARGEST - 1)), 0);
+    CHECK_INT(head_size(bytes_of(large, HEAD_LARGEST)), -1);
+    free(large);
+}
+
+static enum framing framing_of(const char *answer, bool is_to_head, bool may_upgrade)
+{
+    static struct head head;
+    const char *problem = head_read_answer(text(answer), is_to_head, may_upgrade, &head);
+    return problem ? (enum framing)100 : head.framing;
+}
+
+TEST(an_answers_content_ends_as_its_head_says)
+{
+    CHECK_INT(framing_of("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n", false, false), FRAMING_LENGTH);
+    CHECK_INT(framing_of("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n", true, false), FRAMING_NONE);
+    CHECK_INT(framing_of("HTTP/1.1 200\r\nTransfer-Encoding: chunked\r\n\r\n", false, false),
+              FRAMING_CHUNKED);
+    CHECK_INT(framing_of("HTTP/1.0 200 OK\r\n\r\n", false, false), FRAMING_CLOSE);
+    CHECK_INT(framing_of("HTTP/1.1 304 Not Modified\r\nContent-Length: 3\r\n\r\n", false, false),
+              FRAMING_NONE);
+    CHECK_INT(framing_of("HTTP/1.1 101 S\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n", false, true),
+              FRAMING_UPGRADE);
+    CHECK_INT(framing_of("HTTP/1.1 101 S\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n", false, false),
+              100);
+    CHECK_INT(framing_of("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\n", false, false),
+              100);
+    CHECK_INT(framing_of("HTTP/2 200 OK\r\n\r\n", false, false), 100);
+}
+
+/* The content, taken in pieces of this size; "(malformed)", or "(more)" if it did not end. */
+static const char *content(enum framing framing, uint64_t length, const char *encoded, size_t piece)
+{
+    static char result[4096];
+    struct head head = {.framing = framing, .length = length};
+    static struct body body;
+    auto_buf struct buf out = {0};
+    body_begin(&body, &head);
+    size_t size = strlen(encoded), at = 0;
+    while (at < size && body.state != BODY_DONE) {
+        size_t part = size - at < piece ? size - at : piece;
+        ptrdiff_t taken = body_take(&body, bytes_of(encoded + at, part), 3, &out);
+        if (taken < 0)
+            return "(malformed)";
+        at += (size_t)taken;
+    }
+    snprintf(result, sizeof(result), "%s%s%s", buf_text(&out), body.state == BODY_DONE ? "" : "(more)",
+             encoded + at);
+    return result;
+}
+
+TEST(content_is_decoded_however_it_is_cut)
+{
+    for (size_t piece = 1; piece < 30; piece++) {
+        CHECK_STR(content(FRAMING_CHUNKED, 0, "4\r\nabcd\r\n00A\r\n0123456789\r\n0\r\nX: y\r\n\r\n+", piece),
+                  "abcd0123456789+");
+        CHECK_STR(content(FRAMING_LENGTH, 5, "abcdefg", piece), "abcdefg");
+        CHECK_STR(content(FRAMING_CHUNKED, 0, "4\r\nabcd\r\n", piece), "abcd(more)");
+        CHECK_STR(content(FRAMING_CHUNKED, 0, "4;x=1\r\nabcd\r\n", piece), "(malformed)");
+        CHECK_STR(content(FRAMING_CHUNKED, 0, "4\nabcd\r\n", piece), "(malformed)");
+        CHECK_STR(content(FRAMING_CHUNKED, 0, "2\r\nabcd\r\n", piece), "(malformed)");
+        CHECK_STR(content(FRAMING_CHUNKED, 0, "-1\r\nabcd\r\n", piece), "(malformed)");
+        CHECK_STR(content(FRAMING_CHUNKED, 0, "0x4\r\nabcd\r\n", piece), "(malformed)");
+        CHECK_STR(content(FRAMING_CHUNKED, 0, "1234567890abcdef\r\n", piece), "(malformed)");
+        CHECK_STR(content(FRAMING_CHUNKED, 0, "\r\n", piece), "(malformed)");
+    }
+}
+
+TEST(content_that_is_cut_off_is_not_complete)
+{
+    static struct body body;
+    body_begin(&body, &(struct head){.framing = FRAMING_CLOSE});
+    CHECK(body_close(&body));
+    body_begin(&body, &(struct head){.framing = FRAMING_LENGTH, .length = 1});
+    CHECK(!body_close(&body));
+    body_begin(&body, &(struct head){.framing = FRAMING_CHUNKED});
+    CHECK(!body_close(&body));
+}
+
+static const char placeholder[] = "sk-PLACEHOLDER123", secret[] = "sk-REALREALREAL99";
+
+static const char *swapped(const char *value)
+{
+    static char result[512];
+    auto_buf struct buf out = {0};
+    if (!swap_value(text(value), text(placeholder), text(secret), &out))
+        return "(left alone)";
+    snprintf(result, sizeof(result), "%s", buf_text(&out));
+    return result;
+}
+
+TEST(a_placeholder_becomes_the_secret_where_a_credential_stands)
+{
+    CHECK_STR(swapped("sk-PLACEHOLDER123"), "sk-REALREALREAL99");
+    CHECK_STR(swapped("Bearer sk-PLACEHOLDER123"), "Bearer sk-REALREALREAL99");
+    CHECK_STR(swapped("token sk-PLACEHOLDER123"), "token sk-REALREALREAL99");
+    struct arena arena = {0};
+    const char *asked = arena_printf(&arena, "Basic %s", base64_of(&arena, text("me:sk-PLACEHOLDER123")));
+    CHECK_STR(swapped(asked),
+              arena_printf(&arena, "Basic %s", base64_of(&arena, text("me:sk-REALREALREAL99"))));
+    asked = arena_printf(&arena, "basic %s", base64_of(&arena, text("sk-PLACEHOLDER123:")));
+    CHECK_STR(swapped(asked),
+              arena_printf(&arena, "basic %s", base64_of(&arena, text("sk-REALREALREAL99:"))));
+    arena_free(&arena);
+    CHECK_STR(swapped("sk-PLACEHOLDER1234"), "(left alone)");
+    CHECK_STR(swapped("see sk-PLACEHOLDER123 there"), "(left alone)");
+    CHECK_STR(swapped("a b sk-PLACEHOLDER123"), "(left alone)");
+    CHECK_STR(swapped("Basic sk-PLACEHOLDER12"), "(left alone)");
+    CHECK_STR(swapped(""), "(left alone)");
+}
+
+TEST(a_secret_that_could_split_a_header_is_not_usable)
+{
+    CHECK(secret_is_usable(text("sk-REALREALREAL99")));
+    CHECK(!secret_is_usable(text("sk-REAL\r\nX: 1")));
+    CHECK(!secret_is_usable(text("with space")));
+    CHECK(!secret_is_usable(text("short")));
+    CHECK(!secret_is_usable(text("")));
+}
+
+static void scrub_in_pieces(const char *bytes, size_t piece, struct buf *out)
+{
+    struct arena arena = {0};
+    struct patterns patterns = {0};
+    struct scrub scrub = {.patterns = &patterns};
+    CHECK(patterns_add(&patterns, &arena, text("abcabd"), text("PLACEH")));
+    CHECK(patterns_add(&patterns, &arena, text("abcabdab"), text("LONGER")));
+    CHECK(patterns_add(&patterns, &arena, text("xyz"), text("12345")));
+    for (size_t at = 0, size = strlen(bytes); at < size; at += piece)
+        scrub_take(&scrub, bytes_of(bytes + at, size - at < piece ? size - at : piece), out);
+    scrub_end(&scrub, out);
+    scrub_free(&scrub);
+    arena_free(&arena);
+}
+
+TEST(secrets_in_answers_become_placeholders_however_they_are_cut)
+{
+    for (size_t piece = 1; piece < 40; piece++) {
+        auto_buf struct buf out = {0};
+        scrub_in_pieces("abcabcabd-abcabdab-xyxyz-abcab", piece, &out);
+        CHECK_STR(buf_text(&out), "abcPLACEH-LONGERxx-xy123-abcab");
+    }
+}
+
+TEST(only_the_beginning_of_a_secret_is_held_back)
+{
+    struct arena arena = {0};
+    struct patterns patterns = {0};
+    struct scrub scrub = {.patterns = &patterns};
+    auto_buf struct buf out = {0};
+    CHECK(patterns_add(&patterns, &arena, text("sk-1234567"), text("sk-PLACEHO")));
+    scrub_take(&scrub, text("data: hello\n\n"), &out);
+    CHECK_STR(buf_text(&out), "data: hello\n\n");
+    scrub_take(&scrub, text("sk-1"), &out);
+    CHECK_STR(buf_text(&out), "data: hello\n\n");
+    scrub_take(&scrub, text("1"), &out);
+    CHECK_STR(buf_text(&out), "data: hello\n\nsk-11");
+    scrub_free(&scrub);
+    arena_free(&arena);
+}
+
+#define JWT_HEAD "eyJhbGciOiJSUzI1NiJ9.eyJleHAiOjQxMDI0NDQ4MDB9."
+#define JWT      JWT_HEAD "c2lnbmF0dXJlLXNpZ25hdHVyZQ"
+
+TEST(a_jwt_with_the_placeholder_as_its_signature_stands_for_the_token)
+{
+    auto_buf struct buf out = {0}, header = {0};
+    token_add_stand_in(text(JWT), text("PLACEHOLDER"), &out);
+    CHECK_STR(buf_text(&out), JWT_HEAD "PLACEHOLDER");
+    CHECK(token_stands_for(text(JWT_HEAD "PLACEHOLDER"), text("PLACEHOLDER")));
+    CHECK(token_stands_for(text("PLACEHOLDER"), text("PLACEHOLDER")));
+    CHECK(!token_stands_for(text("a PLACEHOLDER"), text("PLACEHOLDER")));
+    CHECK(!token_stands_for(text("a.PLACEHOLDER"), text("PLACEHOLDER")));
+    CHECK(!token_stands_for(text("a\r\nb.c.PLACEHOLDER"), text("PLACEHOLDER")));
+    CHECK(token_expiry(text(JWT)) == 4102444800);
+    CHECK(token_expiry(text("no.jwt.here")) == 0);
+    CHECK(swap_value(text("Bearer " JWT_HEAD "PLACEHOLDER"), text("PLACEHOLDER"), text(JWT), &header));
+    CHECK_STR(buf_text(&header), "Bearer " JWT);
+}
+
+/* The content with the token swapped, or "(left alone)". */
+static const char *granted(bool is_form, const char *content)
+{
+    static char result[4096];
+    struct bytes token;
+    auto_buf struct buf out = {0};
+    if (!grant_find(is_form, text(content), &token))
+        return "(left alone)";
+    grant_add(is_form, text(content), token, text("1//a+b"), &out);
+    snprintf(result, sizeof(result), "%s", buf_text(&out));
+    return result;
+}
+
+TEST(only_the_token_of_a_refresh_is_swapped_in_content)
+{
+    CHECK_STR(granted(false, "{\"grant_type\": \"refresh_token\", \"refresh_token\": \"P\", \"x\": \"P\"}"),
+              "{\"grant_type\": \"refresh_token\", \"refresh_token\": \"1//a+b\", \"x\": \"P\"}");
+    CHECK_STR(granted(true, "x=P&refresh_token=P&grant_type=refresh_token"),
+              "x=P&refresh_token=1%2F%2Fa%2Bb&grant_type=refresh_token");
+    static const char *const others[] = {
+        "{\"grant_type\": \"password\", \"refresh_token\": \"P\"}",
+        "{\"refresh_token\": \"P\"}",
+        "[\"grant_type\", \"refresh_token\"]",
+        "{\"grant_type\": \"refresh_token\", \"in\": {\"refresh_token\": \"P\"}}",
+        "{\"grant_type\":\"refresh_token\",\"refresh_token\":\"P\",\"refresh_token\":\"P\"}",
+        "{\"grant_type\":\"refresh_token\",\"refresh_token\":\"P\"} x",
+        ""};
+    for (size_t i = 0; i < array_len(others); i++)
+        CHECK_STR(granted(false, others[i]), "(left alone)");
+    CHECK_STR(granted(true, "grant_type=refresh_token&refresh_token=P&refresh_token=Q"), "(left alone)");
+    CHECK_STR(granted(true, "grant_type=password&refresh_token=P"), "(left alone)");
+}
+
+static bool can_be_read(const char *answer)
+{
+    struct token_set set;
+    return grant_read_answer(text(answer), &set);
+}
+
+TEST(an_answer_is_read_only_if_its_tokens_are_beyond_doubt)
+{
+    CHECK(can_be_read("{\"access_token\": \"0123456789\"}"));
+    CHECK(!can_be_read("{\"access_token\": \"0123456789\", \"accessToken\": \"0123456789\"}"));
+    CHECK(!can_be_read("{\"access_token\": \"0123456789\\r\\nX: 1\"}"));
+    CHECK(!can_be_read("{\"access_token\": \"01234 56789\"}"));
+    CHECK(!can_be_read("{\"access_token\": \"0123\"}"));
+    CHECK(!can_be_read("{\"refresh_token\": \"0123456789\"}"));
+    CHECK(!can_be_read("access_token=0123456789"));
+    CHECK(!can_be_read("{\"access_token\": \"0123456789\""));
+}
+
+TEST(a_login_file_keeps_all_but_its_tokens)
+{
+    static const char before[] =
+        "{ \"x\":1, \"o\": {\"accessToken\":\"old-access\", \"refreshToken\": \"old-refresh\",\n"
+        "  \"expiresAt\": 5, \"scopes\":[\"a\"]}, \"y\": {\"refreshToken\": \"other-token\"} }";
+    struct login_entry entry,
+        wanted = {.tokens = {[TOKEN_ACCESS] = text("new-access"), [TOKEN_REFRESH] = text("new-refresh")},
+                  .expires = 9};
+    struct kept_token list[] = {{"f", "o.accessToken", "PLACE-A"}, {"f", "o.refreshToken", "PLACE-R"}};
+    kept_tokens kept = {.at = list, .count = 2};
+    auto_buf struct buf out = {0}, masked = {0};
+    CHECK(login_entry_read(text(before), "o", &entry));
+    CHECK(entry.expires == 5 && bytes_equal(entry.tokens[TOKEN_REFRESH], text("old-refresh")));
+    CHECK(!login_entry_read(text(before), "x", &entry));
+    CHECK(login_entry_write(text(before), "o", &wanted, 0, &out));
+    CHECK_STR(buf_text(&out),
+              "{ \"x\":1, \"o\": {\"accessToken\":\"new-access\", \"refreshToken\": \"new-refresh\",\n"
+              "  \"expiresAt\": 9, \"scopes\":[\"a\"]}, \"y\": {\"refreshToken\": \"other-token\"} }");
+    CHECK(login_mask(text(before), "f", &kept, &masked));
+    CHECK_STR(
+        buf_text(&masked),
+        "{ \"x\":1, \"o\": {\"accessToken\":\"PLACE-A\", \"refreshToken\": \"PLACE-R\",\n"
+        "  \"expiresAt\": 5, \"scopes\":[\"a\"]}, \"y\": {\"refreshToken\": \"kept-outside-until-the-next-run\"} }");
+    CHECK(login_is_masked(bytes_of(masked.bytes, masked.size), &kept) &&
+          !login_is_masked(text(before), &kept));
+}
+
+TEST(tokens_between_processes_are_read_strictly)
+{
+    struct token_set set;
+    CHECK(token_set_read(text("access 0123456789\nseconds 7\nscope a b\n"), &set));
+    CHECK(set.seconds == 7 && bytes_equal(set.scope, text("a b")));
+    CHECK(!token_set_read(text("access 0123\"456789\n"), &set));
+    CHECK(!token_set_read(text("access 0123456789\nother 1\n"), &set));
+    CHECK(!token_set_read(text("seconds x\n"), &set));
+}
+
+UNIT_MAIN()
