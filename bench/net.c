@@ -2,6 +2,7 @@
  * Two ends for measuring a network path:
  *
  *     bench-net serve ADDRESS PORT
+ *     bench-net relay ADDRESS PORT TO        the smallest relay: passes on what comes, to port TO of the same address
  *     bench-net connect|request|work|alone|bulk ADDRESS PORT SECONDS [proxy]   prints how many a second: connections, requests, bytes
  *
  * With `proxy` it asks the one that HTTPS_PROXY names (http://USER:PASSWORD@localhost:PORT) for each connection, as clients do.
@@ -213,6 +214,57 @@ static _Noreturn void serve(const struct sockaddr_in *address)
     }
 }
 
+static int peer_of[1 << 16];
+
+static void join(int poller, int fd, int peer)
+{
+    static const int on = 1;
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+    must(fd < 1 << 16, "descriptors");
+    peer_of[fd] = peer;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event);
+}
+
+/* Receives once and sends once. Returns false at the end of the connection. */
+static bool pass_on(int fd)
+{
+    ssize_t got = recv(fd, block, sizeof(block), MSG_DONTWAIT);
+    if (got < 0 && errno == EAGAIN)
+        return true;
+    return got > 0 && send(peer_of[fd], block, (size_t)got, MSG_NOSIGNAL) == got;
+}
+
+/* What no relay can do without: no rules, no names, no limits, no journal, and one slow peer holds up all others. */
+static _Noreturn void relay(const struct sockaddr_in *address, const struct target *target)
+{
+    static const int on = 1;
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), poller = epoll_create1(EPOLL_CLOEXEC);
+    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    must(bind(listener, (const struct sockaddr *)address, sizeof(*address)) == 0 &&
+             listen(listener, 4096) == 0,
+         "listen");
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = listener}, ready[64];
+    epoll_ctl(poller, EPOLL_CTL_ADD, listener, &event);
+    for (;;) {
+        int count = epoll_wait(poller, ready, 64, -1);
+        for (int i = 0; i < count; i++) {
+            int fd = ready[i].data.fd;
+            if (fd == listener) {
+                int inner = accept4(listener, NULL, NULL, SOCK_CLOEXEC), outer = dial(target);
+                must(inner >= 0, "accept");
+                join(poller, inner, outer);
+                join(poller, outer, inner);
+            } else if (peer_of[fd] && !pass_on(fd)) {
+                int peer = peer_of[fd];
+                peer_of[fd] = peer_of[peer] = 0; /* the peer may be ready in this round, too */
+                close(fd);
+                close(peer);
+            }
+        }
+    }
+}
+
 static void exchange(const struct target *target)
 {
     char byte = 'c';
@@ -313,9 +365,15 @@ int main(int count, char **arguments)
         struct sockaddr_in address = address_of(arguments + 2);
         serve(&address);
     }
+    if (count == 5 && strcmp(arguments[1], "relay") == 0) {
+        struct sockaddr_in address = address_of(arguments + 2);
+        struct target target = {.address = address};
+        target.address.sin_port = htons((uint16_t)strtoul(arguments[4], NULL, 10));
+        relay(&address, &target);
+    }
     must(
         count == 5 || count == 6,
-        "usage: bench-net serve ADDRESS PORT | connect|request|work|alone|bulk ADDRESS PORT SECONDS [proxy]");
+        "usage: bench-net serve ADDRESS PORT | relay ADDRESS PORT TO | connect|request|work|alone|bulk ADDRESS PORT SECONDS [proxy]");
     struct target target = {.address = address_of(arguments + 2)};
     double seconds = strtod(arguments[4], NULL);
     if (count == 6)
