@@ -15,15 +15,18 @@ HERE = pathlib.Path(__file__).resolve().parent
 import lab as labs
 
 
+def is_bare() -> bool:
+    return os.environ.get("BAWN_EGRESS_WALLS") == "landlock"
+
+
 def tests_of_this_part(suite, wanted: str) -> list:
     is_root = os.environ.get("BAWN_EGRESS_PART") == "root" and not os.environ.get("BAWN_SANITIZED")
-    is_bare = os.environ.get("BAWN_EGRESS_WALLS") == "landlock"
-    names = suite.on_landlock if is_bare else suite.as_root if is_root else suite.modules
+    names = suite.on_landlock if is_bare() else suite.as_root if is_root else suite.modules
     modules = [importlib.import_module(name) for name in names]
     tests = [test for module in modules for test in module.TESTS if wanted in test.__name__.replace("_", " ")]
     if os.environ.get("BAWN_SANITIZED"):
         tests = [test for test in tests if hasattr(test, "sanitized_too")]
-    if is_bare:
+    if is_bare():
         tests = [test for test in tests if test.__name__.replace("_", " ") not in suite.different]
     return tests
 
@@ -111,7 +114,7 @@ class Parts:
                     shutil.copy(pathlib.Path(os.environ["BAWN"]).parent / program, folder)
             for part in {HERE, self.suite.folder, *self.suite.also}:
                 shutil.copytree(part, f"{folder}/{part.name}", ignore=shutil.ignore_patterns("__pycache__"))
-            become = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups", "--"]
+            become = scratch.become(user, own_etc=is_bare())
             self.run("a user", [*become, "/usr/bin/python3", "-B", f"{folder}/{self.suite.folder.name}/run", *sys.argv[1:]], user.pw_uid,
                      BAWN=str(bawn), HOME=user.pw_dir, PATH="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
 
@@ -140,10 +143,9 @@ def main(suite) -> int:
     with tempfile.TemporaryDirectory(prefix=f"bawn-egress-{os.getpid()}-", ignore_cleanup_errors=True) as folder:
         os.chmod(folder, 0o755)
         parts = Parts(suite, folder)
-        is_bare = os.environ.get("BAWN_EGRESS_WALLS") == "landlock"
-        if os.geteuid() == 0 and (is_bare or not os.environ.get("BAWN_SANITIZED")):
+        if os.geteuid() == 0 and (is_bare() or not os.environ.get("BAWN_SANITIZED")):
             parts.run_as_user()
-        if not is_bare or os.geteuid() != 0:
+        if not is_bare() or os.geteuid() != 0:
             parts.run("root" if os.geteuid() == 0 else "a user", [sys.executable, "-B", str(suite.folder / "run"), *sys.argv[1:]], os.geteuid())
     print(f"1..{parts.count}")
     return 1 if parts.failed else 0

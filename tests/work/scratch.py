@@ -285,14 +285,20 @@ def copy_suite(script, folder, others):
     return tests / suite.name / pathlib.Path(script).name
 
 
-def run_as(user, script, bawn, others=()):
+def become(user, own_etc=False):
+    """The words before a command of this user. Behind walls without namespaces a file of /etc that the host replaces is closed from then on, and
+    other suites make and remove users all the time: with own_etc the command sees a copy of /etc that nobody changes."""
+    words = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups", "--"]
+    return [str(TOP / "tests/work/own-etc"), *words] if own_etc else words
+
+
+def run_as(user, script, bawn, others=(), own_etc=False):
     """Runs the suite's first half as an ordinary user; its results are ours. Returns how many there were."""
     keep = {name: os.environ[name] for name in os.environ if name.startswith(("BAWN_", "ASAN_", "UBSAN_"))}
     environment = {**keep, "HOME": user.pw_dir, "USER": user.pw_name, "LOGNAME": user.pw_name, "BAWN": str(bawn),
                    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "BAWN_TEST_HOME": user.pw_dir}
     python = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
-    command = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups", "--",
-               python, "-B", str(copy_suite(script, bawn.parent, others)), *sys.argv[1:]]
+    command = [*become(user, own_etc), python, "-B", str(copy_suite(script, bawn.parent, others)), *sys.argv[1:]]
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=environment, cwd=user.pw_dir,
                              text=True, errors="replace")
     count, failed = 0, False
@@ -351,8 +357,8 @@ class Counted(Tap):
         super().skip(name, reason)
 
 
-def main(script, as_user, as_root=None, others=()):
-    """`others` are the suites that this one borrows from."""
+def main(script, as_user, as_root=None, others=(), own_etc=False):
+    """`others` are the suites that this one borrows from; `own_etc`: see become."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP):  # so that what was made is removed
         signal.signal(number, lambda got, _: sys.exit(128 + got))
@@ -367,7 +373,7 @@ def main(script, as_user, as_root=None, others=()):
         bawn = copy_bawn(folder)
         if os.getuid() == 0:
             with scratch_user() as user:
-                count, failed = run_as(user, script, bawn, others)
+                count, failed = run_as(user, script, bawn, others, own_etc)
             tap.count += count
             tap.failed += failed
             if as_root:
