@@ -106,10 +106,9 @@ def install(package, version):
 class Person:
     """Whose machine it is: the scratch user if the suite is root's, else whoever runs it."""
 
-    def __init__(self, user):
+    def __init__(self, user, own_etc=False):
         self.user = user
-        self.prefix = [] if not AS_ROOT else [
-            "setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups", "--"]
+        self.prefix = scratch.become(user, own_etc) if AS_ROOT else []
 
     def own(self, folder):
         if AS_ROOT:

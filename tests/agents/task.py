@@ -23,7 +23,7 @@ def test_task(trial, done):
 
 def without_namespaces(agent, who, base, bawn, closed, flags=("--walls", "landlock")):
     """The task behind walls on Landlock alone."""
-    trial = lab.Trial(agent, who, base / "landlock", bawn, closed)
+    trial = lab.Trial(agent, lab.Person(who.user, own_etc=True), base / "landlock", bawn, closed)
     done = trial.run(*agent.arguments(trial.model.url), flags=flags)
     trial.model.close()
     return trial, done

@@ -6,6 +6,7 @@ new namespaces and mounts, and ENOSYS to clone3, whose flags a filter cannot see
 import json
 import os
 import pathlib
+import subprocess
 
 CAPABILITIES = [f"CAP_{name}" for name in (
     "CHOWN DAC_OVERRIDE FSETID FOWNER MKNOD NET_RAW SETGID SETUID SETFCAP SETPCAP NET_BIND_SERVICE SYS_CHROOT KILL "
@@ -44,6 +45,8 @@ def make(folder, uid, binds, words, environment):
     """Writes the bundle into the folder. `binds`: (source, target, read_only)."""
     root = pathlib.Path(folder) / "rootfs"
     root.mkdir(parents=True)
+    # A container's /etc is its own, and other suites change this machine's. What one of them removes meanwhile may be missing.
+    subprocess.run(["cp", "-a", "/etc", root], stderr=subprocess.DEVNULL, check=False)
     mounts = [
         {"destination": "/proc", "source": "proc", "type": "proc"},
         tmpfs("/dev", 755), tmpfs("/tmp", 1777), tmpfs("/run", 755), tmpfs("/var", 755), tmpfs("/home", 755),
@@ -52,7 +55,7 @@ def make(folder, uid, binds, words, environment):
         tmpfs("/dev/shm", 1777), tmpfs("/var/tmp", 1777),
         {"destination": "/dev/mqueue", "source": "mqueue", "type": "mqueue"},
         {"destination": "/sys", "source": "sysfs", "type": "sysfs", "options": ["ro"]},
-        bind("/usr", "/usr"), bind("/etc", "/etc"),
+        bind("/usr", "/usr"),
     ]
     for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
         if os.path.islink(f"/{name}"):
