@@ -154,10 +154,20 @@ static const char *take_arguments(struct json_value arguments, const char *const
     return NULL;
 }
 
+/* A file that bawn has made for the command. Behind walls without namespaces it lies with the command's temporary files. */
+static const char *path_of_own_file(const struct caller *caller, struct arena *arena, const char *inside,
+                                    const char *in_scratch)
+{
+    const char *scratch = caller_variable(caller, "TMPDIR");
+    return access(inside, R_OK) == 0 || !scratch ? inside : arena_printf(arena, "%s/%s", scratch, in_scratch);
+}
+
 static void reply_policy(struct serving *serving, const struct mcp_call *call, struct buf *out)
 {
     auto_buf struct buf text = {0};
-    auto_fd int fd = open(BRIEFING_INSIDE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    auto_arena struct arena arena = {0};
+    const char *path = path_of_own_file(&serving->world->caller, &arena, BRIEFING_INSIDE, SCRATCH_BRIEFING);
+    auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     bool is_read = fd >= 0 && buf_read(&text, fd, BRIEFING_LARGEST) == 0;
     mcp_reply(&serving->server, call,
               is_read ? buf_text(&text) : "this is no sandbox of bawn's: there is no policy to read",
@@ -168,14 +178,16 @@ static void reply_policy(struct serving *serving, const struct mcp_call *call, s
 static int add_why(const struct world *world, const char *object, struct buf *text, struct err *err)
 {
     auto_vec VEC(const char *) environment = {0};
+    auto_arena struct arena arena = {0};
     auto_loaded struct loaded loaded = {0};
     struct caller caller = world->caller;
     struct run_request request = {0};
     struct given_rules given;
     for (const char *const *entry = caller.environment; *entry; entry++)
         vec_push(&environment, *entry);
-    if (!caller_variable(&caller, "BAWN_POLICY") && access(POLICY_INSIDE, R_OK) == 0)
-        vec_push(&environment, "BAWN_POLICY=" POLICY_INSIDE);
+    const char *rules = path_of_own_file(&caller, &arena, POLICY_INSIDE, SCRATCH_POLICY);
+    if (!caller_variable(&caller, "BAWN_POLICY") && access(rules, R_OK) == 0)
+        vec_push(&environment, arena_printf(&arena, "BAWN_POLICY=%s", rules));
     vec_push(&environment, NULL);
     caller.environment = environment.at;
     struct world inside = *world;
