@@ -35,7 +35,17 @@ static _Noreturn void ask_for_processes(rlim_t most)
     tell_limit(limit.rlim_max);
 }
 
-/* Sets the one with which the helper is started, as most callers have it already. */
+/* Where the kernel writes a core to a file, no helper is started. A pattern that cannot be read may be a pipe. */
+static int core_is_a_file(void)
+{
+    FILE *file = fopen("/proc/sys/kernel/core_pattern", "re");
+    int first = file ? fgetc(file) : EOF;
+    if (file)
+        fclose(file);
+    return first != EOF && first != '|';
+}
+
+/* Sets the one with which the helper is started, as most callers have it already. Whoever may set no other has no limit of 1. */
 static _Noreturn void ask_for_helper(rlim_t harmless)
 {
     struct rlimit limit;
@@ -44,7 +54,7 @@ static _Noreturn void ask_for_helper(rlim_t harmless)
     if (setrlimit(RLIMIT_CORE, &limit) < 0 && errno != EPERM)
         must(-1, "setrlimit");
     must(getrlimit(RLIMIT_CORE, &limit), "getrlimit");
-    if (limit.rlim_cur == harmless && limit.rlim_max == harmless)
+    if ((limit.rlim_cur == harmless && limit.rlim_max == harmless) || (limit.rlim_max == 0 && core_is_a_file()))
         saw("kept low");
     tell_limit(limit.rlim_cur);
 }
