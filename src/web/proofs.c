@@ -157,15 +157,16 @@ bool proof_look(const struct web_place *place, struct arena *arena, const char *
     *ret_proof = (struct kept_proof){.name = name, .program = "", .workspace = "", .summary = ""};
     if (fd < 0)
         return false;
-    /* Asked before the lines are read: one that has ended has written its last line. */
-    ret_proof->is_running = flock(fd, LOCK_SH | LOCK_NB) < 0;
-    ret_proof->has_report = fstatat(folder_fd, PROOF_REPORT, &status, AT_SYMLINK_NOFOLLOW) == 0;
+    /* Asked before the lines are read: one that has let the lock go has written its last line. */
+    bool is_locked = flock(fd, LOCK_SH | LOCK_NB) < 0;
     look_at_about(arena, folder_fd, ret_proof);
     if (buf_read(ret_lines, fd, LINES_LARGEST) < 0)
         return false;
     const char *line = buf_text(ret_lines), *last = line + ret_lines->size;
     for (const char *end; (end = memchr(line, '\n', (size_t)(last - line))); line = end + 1)
         look_at_line(arena, line, (size_t)(end - line), ret_proof);
+    ret_proof->has_report = fstatat(folder_fd, PROOF_REPORT, &status, AT_SYMLINK_NOFOLLOW) == 0;
+    ret_proof->is_running = is_locked && !ret_proof->has_ended;
     return true;
 }
 
