@@ -347,7 +347,20 @@ class Gemini:
         yield f"data: {json.dumps(cls.whole(call, number))}\n\n"
 
 
-PROTOCOLS = (("/messages", Anthropic), ("/chat/completions", Chat), ("/responses", Responses), ("enerateContent", Gemini))
+class CodeAssist(Gemini):
+    """What gemini speaks with a login in the place of a key: the same, wrapped."""
+
+    @staticmethod
+    def read(body, path):
+        return Gemini.read(body["request"], path)
+
+    @staticmethod
+    def whole(call, number):
+        return {"response": Gemini.whole(call, number), "traceId": str(number)}
+
+
+PROTOCOLS = (("/messages", Anthropic), ("/chat/completions", Chat), ("/responses", Responses), ("/v1internal:generateContent", CodeAssist),
+             ("/v1internal:streamGenerateContent", CodeAssist), ("enerateContent", Gemini))
 
 
 class Server(http.server.ThreadingHTTPServer):

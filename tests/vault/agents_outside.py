@@ -118,21 +118,22 @@ def part(data) -> str:
     return base64.urlsafe_b64encode(json.dumps(data).encode()).decode().rstrip("=")
 
 
-def with_login(name, words, path, login, hosts):
+def with_login(name, words, path, login, hosts, files=None, **more):
     """A login that has run out: the agent refreshes it, and works with the new token."""
 
     def run(session):
-        done, found, seen = work(session, name, words, files={path: login}, text=MARK)
+        done, found, seen = work(session, name, words, files={path: login, **(files or {})}, text=MARK, **more)
         assert "The work is done" in done.out and found == "found [] searched\n", (done, found)
         [issued] = [event[1] for event in seen if event[0] == "issued"]
         bearers = carried(seen, "authorization")
         assert (hosts, f"Bearer {issued['access_token']}") in bearers, bearers
-        assert issued["refresh_token"] in (session.home / path).read_text() and MARK not in done.out + done.err
+        assert all(token in (session.home / path).read_text() for token in issued.values()) and MARK not in done.out + done.err
         control = session.run([f"agent {name}", "secrets inside"], "sh", "-c", "python3 search.py; true")
         assert "a file" in control.out, control
 
     run.__name__ = f"{name}_finishes_its_task_with_its_login_outside"
-    TESTS.append(run)
+    if name in ("claude", "codex") or os.environ.get("BAWN_ALL_AGENTS"):
+        TESTS.append(run)
 
 
 PROMPT = "{prompt}"
@@ -144,11 +145,16 @@ with_login("codex", ("exec", "--skip-git-repo-check", "-c", "model=gpt-5.5", "-c
             "tokens": {"id_token": ".".join((part({"alg": "RS256"}), part({"email": "me@example.com", "https://api.openai.com/auth": {
                 "chatgpt_plan_type": "pro", "chatgpt_account_id": "account-1"}}), "c2lnbmF0dXJlLXNpZ25hdHVyZS1zaWduYXR1cmU")),
                        "access_token": f"start-{MARK}", "refresh_token": f"sk-ant-ort01-start-codex{MARK}", "account_id": "account-1"}}, "chatgpt.com")
+GEMINI = {"GEMINI_CLI_TRUST_WORKSPACE": "true", "GEMINI_MODEL": "gemini-2.5-pro"}
+with_login("gemini", ("--yolo", "-p", PROMPT), ".gemini/oauth_creds.json",
+           {"access_token": f"ya29.start-{MARK}", "refresh_token": f"1//start-gemini{MARK}", "scope": "cloud-platform", "token_type": "Bearer",
+            "expiry_date": 1600000000000}, "cloudcode-pa.googleapis.com", more=GEMINI,
+           files={".gemini/settings.json": {"security": {"auth": {"selectedType": "oauth-personal"}}}, ".gemini/google_accounts.json": {"active": "me@example.com", "old": []}})
 test("claude", ("-p", PROMPT, "--dangerously-skip-permissions"), "ANTHROPIC_API_KEY", "api.anthropic.com", "x-api-key")
 test("codex", ("exec", "--skip-git-repo-check", "-c", "model=gpt-5.5", PROMPT), "CODEX_API_KEY", "api.openai.com chatgpt.com", "authorization", f"Bearer {KEY}")
 GOOGLE = "generativelanguage.googleapis.com"
 test("gemini", ("--yolo", "-p", PROMPT), "GEMINI_API_KEY", GOOGLE, "x-goog-api-key",
-     more={"GEMINI_CLI_TRUST_WORKSPACE": "true", "GEMINI_MODEL": "gemini-2.5-pro"},
+     more=GEMINI,
      files={".gemini/settings.json": {"security": {"auth": {"selectedType": "gemini-api-key"}}}})
 test("pi", ("--provider", "anthropic", "--model", "claude-sonnet-4-5", "-p", PROMPT), "ANTHROPIC_API_KEY", "api.anthropic.com", "x-api-key")
 test("continue", ("--auto", "-p", PROMPT), "ANTHROPIC_API_KEY", "api.anthropic.com", "x-api-key",

@@ -1,5 +1,5 @@
 """A server of logins whose refresh tokens are used once. A token that begins with START is the first of a login; after that only the last one
-that was issued is good. The path says how it answers."""
+that was issued is good. The path says how it answers. Google's keeps its refresh tokens, and answers without one."""
 import itertools
 import json
 import threading
@@ -7,7 +7,8 @@ import urllib.parse
 
 import world
 
-START = "sk-ant-ort01-start-"
+START = ("sk-ant-ort01-start-", "1//start-")
+GOOGLE = "oauth2.googleapis.com"
 LOCK = threading.Lock()
 NUMBERS = itertools.count(1)
 ISSUED, USED, ACCESS = set(), set(), set()
@@ -20,11 +21,13 @@ def grant_of(handler, body):
     return dict(urllib.parse.parse_qsl(body.decode(), strict_parsing=True))
 
 
-def issue(token):
+def issue(token, is_google):
     """The tokens that follow; None for one that is not good."""
     with LOCK:
         if token in USED or not (token in ISSUED or token.startswith(START)):
             return None
+        if is_google:
+            return {"access_token": f"ya29.{next(NUMBERS):06}-access/+token-0123456789abcdefghij"}
         USED.add(token)
         number = next(NUMBERS)
         tokens = {"access_token": f"sk-ant-oat01-{number:06}-access/+token-0123456789abcdefghij",
@@ -60,6 +63,10 @@ def reply(handler, status, body):
 
 def answer(handler, body):
     """POST …/token. Returns whether the request was one."""
+    is_google = handler.headers.get("Host") == GOOGLE
+    if is_google and handler.path == "/tokeninfo":
+        reply(handler, 200, b'{"scope": "cloud-platform", "expires_in": 3600}')
+        return True
     if handler.command != "POST" or not handler.path.endswith("/token"):
         return False
     grant = grant_of(handler, body)
@@ -67,7 +74,7 @@ def answer(handler, body):
     if handler.path.startswith("/busy/"):
         reply(handler, 503, b'{"error": "busy"}')
         return True
-    tokens = issue(grant.get("refresh_token", ""))
+    tokens = issue(grant.get("refresh_token", ""), is_google)
     if not tokens:
         reply(handler, 400, b'{"error": "invalid_grant"}')
         return True

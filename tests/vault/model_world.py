@@ -5,8 +5,9 @@ import json
 import model
 import world
 
-HOSTS = ("api.anthropic.com", "api.openai.com", "chatgpt.com", "generativelanguage.googleapis.com")
-LOGIN_HOSTS = ("platform.claude.com", "auth.openai.com")
+HOSTS = ("api.anthropic.com", "api.openai.com", "chatgpt.com", "generativelanguage.googleapis.com",
+         "cloudcode-pa.googleapis.com")
+LOGIN_HOSTS = ("platform.claude.com", "auth.openai.com", "oauth2.googleapis.com")
 MODELS = {}
 
 
@@ -27,20 +28,22 @@ def take_over(handler):
     base = model.handler_of(current())
 
     class Handler(base):
+        def do_POST(self):
+            method = self.path.partition("/v1internal:")[2]
+            if not method or "enerateContent" in method:
+                return super().do_POST()
+            self.body()  # what gemini asks of an account: its plan and its project
+            return self.reply({"currentTier": {"id": "standard-tier"}, "cloudaicompanionProject": "project-1"} if method == "loadCodeAssist" else {})
+
         def do_GET(self):
             if self.path == "/backend-api/wham/accounts/check":  # which host codex's account is served by
                 account = {"id": "account-1", "workspace_backend_origin": "NO_CONSTRAINT", "account_routing_override": "NO_CONSTRAINT"}
-                text = json.dumps({"accounts": [account], "account_ordering": ["account-1"]}).encode()
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(text)))
-                self.end_headers()
-                self.wfile.write(text)
-                return None
+                return self.reply({"accounts": [account], "account_ordering": ["account-1"]})
             if "upgrade" not in headers:
                 return super().do_GET()
             self.send_response(426)
             self.send_header("Content-Length", "0")
             self.end_headers()
+            return None
 
     handler.__class__ = Handler
