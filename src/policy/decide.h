@@ -117,7 +117,7 @@ const struct rule *decide_secret(const struct policy *policy, const char *name);
 /* Does the rule about a forge apply? Where the administrator has locked one for the same repository, only the administrator's do. */
 bool decide_forge_counts(const struct policy *policy, const struct rule *rule);
 
-/* The login file of the rule, without symlinks; NULL: there is none, or the rule is for a variable. */
+/* The login file of the rule, without symlinks; NULL: there is none, it lacks the rule's entry, or the rule is for a variable. */
 const char *secret_login_file(const struct policy *policy, const struct secret_object *secret);
 
 /* Why a rule for a secret does not hold here, so that the value passes as `env` says; NULL: it holds, or `secrets inside` was asked for. */

@@ -50,17 +50,6 @@ static bool is_set_inside(const struct policy *policy, const char *name)
     return value && *value;
 }
 
-const char *secret_login_file(const struct policy *policy, const struct secret_object *secret)
-{
-    const struct fs_place *place = NULL;
-    struct err ignored;
-    if (secret->source != SECRET_LOGIN ||
-        fs_resolve(policy->request.fs, host_path(policy, secret->from), &place, &ignored) < 0 ||
-        place->kind != FILE_REGULAR)
-        return NULL;
-    return place->real;
-}
-
 /* A file that is larger than settings are counts as one that has the text. */
 static bool file_has(const struct policy *policy, const char *file, const char *text)
 {
@@ -74,6 +63,19 @@ static bool file_has(const struct policy *policy, const char *file, const char *
     int result = fs_read(policy->request.fs, place->real, LARGEST_SETTINGS, &bytes, &size, &ignored);
     bool has = result < 0 || (result > 0 && memmem(bytes, size, text, strlen(text)));
     return has;
+}
+
+const char *secret_login_file(const struct policy *policy, const struct secret_object *secret)
+{
+    const struct fs_place *place = NULL;
+    struct err ignored;
+    if (secret->source != SECRET_LOGIN ||
+        fs_resolve(policy->request.fs, host_path(policy, secret->from), &place, &ignored) < 0 ||
+        place->kind != FILE_REGULAR)
+        return NULL;
+    bool has_it =
+        !secret->key || file_has(policy, secret->from, arena_printf(policy->arena, "\"%s\"", secret->key));
+    return has_it ? place->real : NULL;
 }
 
 static bool command_has(const struct policy *policy, const char *text)

@@ -181,7 +181,7 @@ enum secret_source {
     SECRET_COMMAND,     /* `from` is a command for /bin/sh */
     SECRET_KEYRING,     /* `from` is the attributes for secret-tool, with spaces between them */
     SECRET_CREDENTIAL,  /* `from` is a name in $CREDENTIALS_DIRECTORY */
-    SECRET_LOGIN,       /* `from`, its name too, is an agent's login file, whose tokens stay outside */
+    SECRET_LOGIN, /* `from` is an agent's login file, whose tokens stay outside; `key` an entry of it, or NULL: all */
 };
 
 /* What ends a rule for a secret: a variable that is set inside, or a text in a file of the host's or in the command. */
@@ -192,7 +192,8 @@ struct secret_unless {
 };
 
 struct secret_object {
-    const char *name; /* the variable that holds a placeholder inside; the file of a login, as written */
+    const char *
+        name; /* the variable that holds a placeholder inside; of a login "FILE" or "FILE:ENTRY", as written */
     enum secret_source source;
     const char *from, *key;
     const struct host_object *hosts; /* names and wildcards, each with its port */

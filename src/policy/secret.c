@@ -91,27 +91,43 @@ static int parse_unless(struct arena *arena, const struct word *words, size_t co
     return count ? 0 : object_complain(diags, rule, words - 1, form, "`unless` needs words after it");
 }
 
-/* `login FILE` names an agent's login file. Its name stands in lines of bawn's helpers, where a space would end it. */
-static int parse_login(const struct word *word, const struct rule *rule, struct secret_object *secret,
-                       struct diags *diags)
+static bool is_one_word(const char *text)
+{
+    bool is_one = *text;
+    for (; *text; text++)
+        is_one = is_one && isgraph((unsigned char)*text);
+    return is_one;
+}
+
+/*
+ * `login FILE` names an agent's login file, `login FILE ENTRY` one member of the object in it. Both names stand in lines of bawn's helpers,
+ * where a space would end them.
+ */
+static int parse_login(struct arena *arena, const struct word *words, size_t count, const struct rule *rule,
+                       struct secret_object *secret, struct diags *diags)
 {
     const char *path = secret->name;
-    bool is_path = *path == '/' || strncmp(path, "~/", 2) == 0;
-    for (; *path && is_path; path++)
-        is_path = isgraph((unsigned char)*path);
     secret->source = SECRET_LOGIN;
-    secret->from = secret->name;
-    return is_path ? 0
-                   : object_complain(diags, rule, word,
-                                     "write an absolute path, or one that begins with ~/, without spaces",
-                                     "this is not the place of a login file");
+    secret->from = path;
+    if ((*path != '/' && strncmp(path, "~/", 2) != 0) || !is_one_word(path))
+        return object_complain(diags, rule, &words[0],
+                               "write an absolute path, or one that begins with ~/, without spaces",
+                               "this is not the place of a login file");
+    if (count < 2)
+        return 0;
+    secret->key = word_plain(arena, words[1].text);
+    secret->name = arena_printf(arena, "%s:%s", path, secret->key);
+    return is_one_word(secret->key) && !strpbrk(secret->key, ".:\"\\")
+               ? 0
+               : object_complain(diags, rule, &words[1], "write the name of a member at the top of the file",
+                                 "this is not an entry of a login file");
 }
 
 int secret_parse(struct arena *arena, const struct word *words, size_t count, struct rule *rule,
                  struct diags *diags)
 {
     static const char form[] =
-        "write `secret NAME to HOST`, `secret NAME from SOURCE to HOST` or `secret login FILE to HOST`";
+        "write `secret NAME to HOST`, `secret NAME from SOURCE to HOST` or `secret login FILE [ENTRY] to HOST`";
     struct secret_object *secret = arena_new(arena, struct secret_object);
     size_t to = 0, unless = 0;
     rule->column = words[0].column;
@@ -121,9 +137,9 @@ int secret_parse(struct arena *arena, const struct word *words, size_t count, st
     for (unless = to; unless < count && !word_is_keyword(&words[unless], "unless");)
         unless++;
     bool is_login = to >= 2 && word_is_keyword(&words[0], "login") && !word_is_keyword(&words[1], "from");
-    size_t named = is_login ? 1 : 0;
+    size_t named = is_login ? 1 : 0, last = is_login && to == 3 ? 2 : named; /* of the words that name it */
     secret->name = word_plain(arena, words[named].text);
-    if (is_login && parse_login(&words[1], rule, secret, diags) < 0)
+    if (is_login && parse_login(arena, words + named, last, rule, secret, diags) < 0)
         return -1;
     if (!is_login && !is_variable(secret->name))
         return object_complain(diags, rule, &words[0], "write the variable that programs read it from",
@@ -132,7 +148,7 @@ int secret_parse(struct arena *arena, const struct word *words, size_t count, st
         return object_complain(diags, rule, &words[0], "put it into ~/.config/bawn/policy.bawn",
                                "a repository cannot say where your secrets go");
     bool has_source = !is_login && to >= 2 && word_is_keyword(&words[1], "from");
-    if (to + 1 >= unless || (to != named + 1 && !(has_source && to > 2)) || unless - to - 1 > MOST_HOSTS)
+    if (to + 1 >= unless || (to != last + 1 && !(has_source && to > 2)) || unless - to - 1 > MOST_HOSTS)
         return object_complain(diags, rule, &words[0], form, "this is not a whole rule for a secret");
     rule->secret = secret;
     if (has_source && parse_from(arena, words + 2, to - 2, rule, secret, diags) < 0)

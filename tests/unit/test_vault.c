@@ -356,13 +356,38 @@ TEST(a_login_file_keeps_all_but_its_tokens)
     CHECK_STR(buf_text(&out),
               "{ \"x\":1, \"o\": {\"accessToken\":\"new-access\", \"refreshToken\": \"new-refresh\",\n"
               "  \"expiresAt\": 9, \"scopes\":[\"a\"]}, \"y\": {\"refreshToken\": \"other-token\"} }");
-    CHECK(login_mask(text(before), "f", &kept, &masked));
+    CHECK(login_mask(text(before), "f", NULL, &kept, &masked));
     CHECK_STR(
         buf_text(&masked),
         "{ \"x\":1, \"o\": {\"accessToken\":\"PLACE-A\", \"refreshToken\": \"PLACE-R\",\n"
         "  \"expiresAt\": 5, \"scopes\":[\"a\"]}, \"y\": {\"refreshToken\": \"kept-outside-until-the-next-run\"} }");
     CHECK(login_is_masked(bytes_of(masked.bytes, masked.size), &kept) &&
           !login_is_masked(text(before), &kept));
+}
+
+TEST(a_rule_may_name_entries_of_a_login_file)
+{
+    static const char before[] =
+        "{\"a\": {\"key\": \"key-of-a-0123\", \"n\": [{\"access\": \"deep-in-a-0123\"}]},"
+        " \"b\": {\"key\": \"key-of-b-0123\"}, \"c\": \"flat-c-0123\","
+        " \"a.b\": {\"key\": \"key-of-ab-0123\"}}";
+    struct kept_token list[] = {{"f", "a.key", "PLACE-A"}, {"f", "c", "PLACE-C"}};
+    kept_tokens kept = {.at = list, .count = 2};
+    auto_buf struct buf some = {0}, references = {0};
+    CHECK(login_mask(text(before), "f", "a c", &kept, &some));
+    CHECK_STR(buf_text(&some),
+              "{\"a\": {\"key\": \"PLACE-A\", \"n\": [{\"access\": \"kept-outside-until-the-next-run\"}]},"
+              " \"b\": {\"key\": \"key-of-b-0123\"}, \"c\": \"PLACE-C\","
+              " \"a.b\": {\"key\": \"key-of-ab-0123\"}}");
+    struct bytes masked = bytes_of(some.bytes, some.size);
+    CHECK(login_has_stand_ins(masked, text("{\"a\": {\"key\": \"another-key\"}}"), "f", "a c", &kept));
+    CHECK(login_has_stand_ins(masked, text("{\"b\": {\"key\": \"another-key\"}}"), "f", "a c", &kept));
+    CHECK(!login_has_stand_ins(masked, text("{\"a\": {\"access\": \"another-key\"}}"), "f", "a c", &kept));
+    CHECK(!login_has_stand_ins(text("{}"), text("{\"c\": \"another-key\"}"), "f", "a c", &kept));
+    CHECK(!login_has_stand_ins(masked, text("no JSON"), "f", "a c", &kept));
+    static const char others[] = "{\"a\": {\"key\": \"!pass show a\"}, \"c\": \"${SOME_VARIABLE}\"}";
+    CHECK(login_mask(text(others), "f", "a c", &kept, &references));
+    CHECK_STR(buf_text(&references), others);
 }
 
 TEST(tokens_between_processes_are_read_strictly)

@@ -1,5 +1,7 @@
 """A server of logins whose refresh tokens are used once. A token that begins with START is the first of a login; after that only the last one
-that was issued is good. The path says how it answers. Google's keeps its refresh tokens, and answers without one."""
+that was issued is good. The path says how it answers. Google's keeps its refresh tokens, and answers without one. Where a refresh token begins
+with "rt_", access tokens are JWTs, and all tokens have SIGNATURE."""
+import base64
 import itertools
 import json
 import threading
@@ -7,7 +9,8 @@ import urllib.parse
 
 import world
 
-START = ("sk-ant-ort01-start-", "1//start-")
+START = ("sk-ant-ort01-start-", "1//start-", "rt_start-")
+SIGNATURE = "c2lnbmF0dXJlLXNpZ25hdHVyZS1zaWduYXR1cmU"
 GOOGLE = "oauth2.googleapis.com"
 LOCK = threading.Lock()
 NUMBERS = itertools.count(1)
@@ -21,6 +24,10 @@ def grant_of(handler, body):
     return dict(urllib.parse.parse_qsl(body.decode(), strict_parsing=True))
 
 
+def jwt(claims, end="") -> str:
+    return ".".join([*(base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in ({"alg": "RS256"}, claims)), SIGNATURE + end])
+
+
 def issue(token, is_google):
     """The tokens that follow; None for one that is not good."""
     with LOCK:
@@ -32,6 +39,9 @@ def issue(token, is_google):
         number = next(NUMBERS)
         tokens = {"access_token": f"sk-ant-oat01-{number:06}-access/+token-0123456789abcdefghij",
                   "refresh_token": f"sk-ant-ort01-{number:06}-refresh/+token-0123456789abcdefghij"}
+        if token.startswith("rt_"):
+            tokens = {"access_token": jwt({"https://api.openai.com/auth": {"chatgpt_account_id": "account-1"}}, f"{number:06}"),
+                      "refresh_token": f"rt_{number:06}-{SIGNATURE}"}
         ISSUED.add(tokens["refresh_token"])
         ACCESS.add(tokens["access_token"])
     return tokens
