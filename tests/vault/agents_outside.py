@@ -92,14 +92,16 @@ def carried(asked, header):
 
 
 def finishes_with_nothing_inside(session, name, words, key, hosts, header, value, **more):
+    """The key is in the variable, or in one of the files."""
     done, found, asked = work(session, name, words, key, **more)
     assert "The work is done" in done.out, done
     assert found == "found [] searched\n", found
     assert carried(asked, header) == {(host, value) for host in hosts.split()}, carried(asked, header)
     assert KEY not in done.out + done.err
     # The control: the same search in the same sandbox finds the key of the way back.
-    control = session.run([f"agent {name}", "secrets inside"], "sh", "-c", "python3 search.py; true", env={key: KEY, **(more.get("more") or {})})
-    assert control.out == "found ['environ of a process', 'environment', 'memory of a process'] searched\n", control
+    control = session.run([f"agent {name}", "secrets inside"], "sh", "-c", "python3 search.py; true", env={**({key: KEY} if key else {}), **(more.get("more") or {})})
+    places = ["environ of a process", "environment", "memory of a process"] if key else ["a file"]
+    assert control.out == f"found {places} searched\n", control
 
 
 def test(name, words, key, hosts, header, value=KEY, **more):
@@ -168,3 +170,9 @@ test("opencode", ("run", "-m", "anthropic/claude-sonnet-4-5", PROMPT), "ANTHROPI
      files={".config/opencode/opencode.json": {"permission": "allow"}})
 test("kilo", ("run", "-m", "anthropic/claude-sonnet-4-5", PROMPT), "ANTHROPIC_API_KEY", "api.anthropic.com", "x-api-key",
      files={".config/kilo/kilo.json": {"permission": "allow"}})
+test("qwen", ("--auth-type", "openai", "--yolo", "-p", PROMPT), "OPENAI_API_KEY", "dashscope.aliyuncs.com", "authorization", f"Bearer {KEY}",
+     more={"OPENAI_BASE_URL": "https://dashscope.aliyuncs.com/compatible-mode/v1", "OPENAI_MODEL": "qwen3-coder-plus"})
+test("cline", ("-y", PROMPT), None, "api.anthropic.com", "x-api-key",
+     files={".cline/data/secrets.json": {"apiKey": KEY}, ".cline/data/globalState.json": {
+         "welcomeViewCompleted": True, **{f"{mode}ModeApi{what}": value for mode in ("act", "plan") for what, value in (
+             ("Provider", "anthropic"), ("ModelId", "claude-sonnet-4-5-20250929"))}}})

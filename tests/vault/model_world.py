@@ -6,7 +6,7 @@ import model
 import world
 
 HOSTS = ("api.anthropic.com", "api.openai.com", "chatgpt.com", "generativelanguage.googleapis.com",
-         "cloudcode-pa.googleapis.com")
+         "cloudcode-pa.googleapis.com", "dashscope.aliyuncs.com", "api.github.com", "api.githubcopilot.com", "api.individual.githubcopilot.com")
 LOGIN_HOSTS = ("platform.claude.com", "auth.openai.com", "oauth2.googleapis.com")
 MODELS = {}
 
