@@ -75,7 +75,7 @@ def place(agent, session, text=KEY):
 def work(session, name, words, key=None, rules=(), more=None, files=None, text=KEY):
     """The task. Returns what the search inside has found, and what the world has seen."""
     agent = next(agent for agent in catalogue.AGENTS if agent.name == name)
-    environment = {**place(agent, session, text), **({key: KEY} if key else {}), **(more or {})}
+    environment = {**place(agent, session, text), **({key: text} if key else {}), **(more or {})}
     for path, content in (files or {}).items():
         catalogue.write(session.home, path, content)
     done = session.run(rules, agent.program(), *[word.replace("{prompt}", catalogue.PROMPT) for word in words], env=environment, timeout=200)
@@ -88,7 +88,7 @@ def work(session, name, words, key=None, rules=(), more=None, files=None, text=K
 
 
 def carried(asked, header):
-    return {(event[1], event[4][header]) for event in asked if event[0] == "asked" and header in event[4]}
+    return {(event[1], event[4][header].replace("bearer ", "Bearer ")) for event in asked if event[0] == "asked" and header in event[4]}
 
 
 def finishes_with_nothing_inside(session, name, words, key, hosts, header, value, **more):
@@ -97,9 +97,9 @@ def finishes_with_nothing_inside(session, name, words, key, hosts, header, value
     assert "The work is done" in done.out, done
     assert found == "found [] searched\n", found
     assert carried(asked, header) == {(host, value) for host in hosts.split()}, carried(asked, header)
-    assert KEY not in done.out + done.err
+    assert more.get("text", KEY) not in done.out + done.err
     # The control: the same search in the same sandbox finds the key of the way back.
-    control = session.run([f"agent {name}", "secrets inside"], "sh", "-c", "python3 search.py; true", env={**({key: KEY} if key else {}), **(more.get("more") or {})})
+    control = session.run([f"agent {name}", "secrets inside"], "sh", "-c", "python3 search.py; true", env={**({key: more.get("text", KEY)} if key else {}), **(more.get("more") or {})})
     places = ["environ of a process", "environment", "memory of a process"] if key else ["a file"]
     assert control.out == f"found {places} searched\n", control
 
@@ -176,3 +176,6 @@ test("cline", ("-y", PROMPT), None, "api.anthropic.com", "x-api-key",
      files={".cline/data/secrets.json": {"apiKey": KEY}, ".cline/data/globalState.json": {
          "welcomeViewCompleted": True, **{f"{mode}ModeApi{what}": value for mode in ("act", "plan") for what, value in (
              ("Provider", "anthropic"), ("ModelId", "claude-sonnet-4-5-20250929"))}}})
+TOKEN = "gho_An0Agents0R3al0Token0123456789abcdef"  # it takes no other kind
+test("copilot", ("-p", PROMPT, "--allow-all"), "COPILOT_GITHUB_TOKEN", "api.github.com api.individual.githubcopilot.com", "authorization",
+     f"Bearer {TOKEN}", text=TOKEN, rules=["connect api.github.com/copilot_internal/** GET"])

@@ -10,6 +10,20 @@ HOSTS = ("api.anthropic.com", "api.openai.com", "chatgpt.com", "generativelangua
 LOGIN_HOSTS = ("platform.claude.com", "auth.openai.com", "oauth2.googleapis.com")
 MODELS = {}
 
+# What codex, gemini and copilot ask about an account.
+ACCOUNT = {
+    "/backend-api/wham/accounts/check": {"account_ordering": ["account-1"], "accounts": [
+        {"id": "account-1", "workspace_backend_origin": "NO_CONSTRAINT", "account_routing_override": "NO_CONSTRAINT"}]},
+    "/v1internal:loadCodeAssist": {"currentTier": {"id": "standard-tier"}, "cloudaicompanionProject": "project-1"},
+    "/copilot_internal/user": {"login": "me", "chat_enabled": True, "copilot_plan": "individual",
+                               "endpoints": {"api": "https://api.individual.githubcopilot.com"}},
+    "/models": {"data": [{"id": name, "name": name, "vendor": "OpenAI", "version": name, "object": "model", "model_picker_enabled": True,
+                          "policy": {"state": "enabled"}, "supported_endpoints": ["/chat/completions"], "capabilities": {
+                              "family": name, "type": "chat", "object": "model_capabilities", "tokenizer": "o200k_base",
+                              "limits": {"max_context_window_tokens": 128000, "max_output_tokens": 16384, "max_prompt_tokens": 111616},
+                              "supports": {"streaming": True, "tool_calls": True}}} for name in ("claude-sonnet-4.5", "gpt-5-mini")]},
+}
+
 
 def current():
     """The model of the script that a test has written last."""
@@ -29,16 +43,14 @@ def take_over(handler):
 
     class Handler(base):
         def do_POST(self):
-            method = self.path.partition("/v1internal:")[2]
-            if not method or "enerateContent" in method:
+            if not self.path.startswith("/v1internal:") or "enerateContent" in self.path:
                 return super().do_POST()
-            self.body()  # what gemini asks of an account: its plan and its project
-            return self.reply({"currentTier": {"id": "standard-tier"}, "cloudaicompanionProject": "project-1"} if method == "loadCodeAssist" else {})
+            self.body()
+            return self.reply(ACCOUNT.get(self.path, {}))
 
         def do_GET(self):
-            if self.path == "/backend-api/wham/accounts/check":  # which host codex's account is served by
-                account = {"id": "account-1", "workspace_backend_origin": "NO_CONSTRAINT", "account_routing_override": "NO_CONSTRAINT"}
-                return self.reply({"accounts": [account], "account_ordering": ["account-1"]})
+            if self.path in ACCOUNT:
+                return self.reply(ACCOUNT[self.path])
             if "upgrade" not in headers:
                 return super().do_GET()
             self.send_response(426)
