@@ -179,3 +179,7 @@ test("cline", ("-y", PROMPT), None, "api.anthropic.com", "x-api-key",
 TOKEN = "gho_An0Agents0R3al0Token0123456789abcdef"  # it takes no other kind
 test("copilot", ("-p", PROMPT, "--allow-all"), "COPILOT_GITHUB_TOKEN", "api.github.com api.individual.githubcopilot.com", "authorization",
      f"Bearer {TOKEN}", text=TOKEN, rules=["connect api.github.com/copilot_internal/** GET"])
+with_login("opencode", ("run", "-m", "openai/gpt-5.5", PROMPT), ".local/share/opencode/auth.json",
+           {"openai": {"type": "oauth", "access": login_world.jwt({"https://api.openai.com/auth": {"chatgpt_account_id": "account-1"}}),
+                       "refresh": f"rt_start-opencode{login_world.SIGNATURE}", "expires": 1600000000000, "accountId": "account-1"}},
+           "chatgpt.com", mark=login_world.SIGNATURE, files={".config/opencode/opencode.json": {"permission": "allow"}})
