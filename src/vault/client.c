@@ -93,6 +93,8 @@ static bool take_record(struct client *client, enum record_kind kind, struct byt
         return client->state == CLIENT_RAW;
     case RECORD_FAILED:
         snprintf(client->failure, sizeof(client->failure), "%.*s", (int)bytes.size, bytes.at);
+        if (client->has_answer) /* too late to tell the client: it sees an answer that is cut off */
+            client_tell_refused(client, client->failure);
         if (client->state != CLIENT_HEAD)
             client_refuse(client, "502 Bad Gateway", client->failure);
         return true;
@@ -162,7 +164,8 @@ static bool round_of(struct client *client)
         return false;
     has_moved |= channel_pump(&client->channel);
     has_moved |= take_records(client);
-    if (client->state != CLIENT_BYE && client->channel.is_ended && !has_moved)
+    bool is_slow = stream_waiting(&client->stream) >= VAULT_LARGEST_QUEUE; /* then records may wait */
+    if (client->state != CLIENT_BYE && client->channel.is_ended && !has_moved && !is_slow)
         channel_has_ended(client);
     return has_moved && client->state != CLIENT_BYE;
 }

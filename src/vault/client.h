@@ -69,5 +69,8 @@ bool client_read_request(struct client *client);
 /* An answer of our own, if the server's has not begun. The connection ends with it. */
 void client_refuse(struct client *client, const char *status, const char *sentence);
 
+/* bawn is told why a request, or its answer, was refused. */
+void client_tell_refused(struct client *client, const char *sentence);
+
 /* Nothing more is sent after what is queued. */
 void client_begin_farewell(struct client *client);

@@ -110,7 +110,7 @@ static void end_request(struct client *client)
 /* --- refusals ----------------------------------------------------------------------------------------------------- */
 
 /* A client may make many such requests: where bawn does not read as fast, it is told later that some are missing. */
-static void tell_refused(struct client *client, const char *sentence)
+void client_tell_refused(struct client *client, const char *sentence)
 {
     static const char missing[] = "untold requests";
     struct front *front = client->front;
@@ -134,7 +134,7 @@ static void begin_refusal(struct client *client, const struct refusal *refusal, 
     bool is_last = head->is_last || head->expects || is_large;
     auto_buf struct buf sentence = {0};
     refusal_add_sentence(refusal, &sentence);
-    tell_refused(client, buf_text(&sentence));
+    client_tell_refused(client, buf_text(&sentence));
     client->refusal.size = 0;
     refusal_add_answer(refusal, head, is_last, &client->refusal);
     if (is_last) {
@@ -156,7 +156,7 @@ static bool judge(struct client *client, const struct head *head)
     if (problem) {
         char sentence[256];
         snprintf(sentence, sizeof(sentence), "this request is refused: %s", problem);
-        tell_refused(client, sentence);
+        client_tell_refused(client, sentence);
         client_refuse(client, "400 Bad Request", sentence);
         return false;
     }

@@ -173,6 +173,7 @@ static void answer_with(struct server *server, struct bytes content)
         server_fail(server, "the answer is refused");
         return;
     }
+    head_unpack(&head);
     if (head.framing != FRAMING_NONE) {
         head.framing = FRAMING_LENGTH;
         head.length = content.size;

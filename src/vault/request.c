@@ -81,6 +81,7 @@ static bool send_head(struct server *server)
     head_drop(&head, "range"); /* a piece of an answer could hide a piece of a secret */
     head_drop(&head, "if-range");
     head_drop(&head, "accept-encoding");
+    head_drop(&head, "sec-websocket-extensions"); /* they compress messages */
     if (head.count == HEAD_MOST_FIELDS)
         return false;
     head.fields[head.count++] = (struct field){bytes_of("Accept-Encoding", 15), bytes_of("identity", 8)};

@@ -7,6 +7,7 @@
 #include "vault/record.h"
 #include "vault/stream.h"
 #include "vault/swap.h"
+#include "vault/unpack.h"
 #include "vault/values.h"
 
 struct back {
@@ -60,6 +61,7 @@ struct server {
     struct buf request;    /* the head that waits for a secret */
     struct buf input;      /* decrypted, not yet read as HTTP */
     struct body body;
+    struct unpack unpack; /* its coding is CODING_NONE if the content is not compressed */
     struct scrub scrub;
     struct refresh *refresh; /* of a login, or a request that may be one; NULL: none */
     int64_t deadline;        /* 0: none */

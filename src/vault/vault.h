@@ -18,8 +18,8 @@
  *
  *   1. bawn starts the two apart. The front has no memory of the back's, and no descriptor that a secret comes through.
  *   2. A secret leaves the back only inside TLS, to a server whose certificate is valid for a host that the secret's rule names.
- *   3. No byte of an answer reaches the front before the search for secrets has passed it (swap.h). So an answer must not be
- *      compressed, nor cut by the client: the back asks for no encoding, and for no range.
+ *   3. No byte of an answer reaches the front before the search for secrets has passed it (swap.h). So the back asks for no compression, no
+ *      range and no extension of WebSocket. An answer that is compressed all the same is unpacked (unpack.h), or refused.
  *   4. A connection carries one request at a time. The next one is read when the answer has ended.
  *   5. Every buffer has a limit. Beyond it nothing more is read.
  *   6. At a host with a rule on requests the front judges each head, before the back gets a byte of it. A request that is refused is answered
@@ -34,6 +34,7 @@
  *   values.c      the secrets
  *   grant.c       what is said when a login is refreshed
  *   stream.c      TLS on a socket
+ *   unpack.c      compressed content
  *   record.c      messages between front and back
  *   body.c, head.c, refusal.c  HTTP
  *   settings.c    which placeholder belongs to which secret and hosts, and which rules judge requests
