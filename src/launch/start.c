@@ -142,18 +142,6 @@ static int make_missing(const struct launch *launch, struct err *err)
     return 0;
 }
 
-/* Each tree of the plan needs a descriptor for a moment. The command gets the caller's limit back. */
-static struct rlimit raise_descriptor_limit(void)
-{
-    struct rlimit before = {0}, raised;
-    if (getrlimit(RLIMIT_NOFILE, &before) == 0) {
-        raised = before;
-        raised.rlim_cur = raised.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &raised);
-    }
-    return before;
-}
-
 void launch_release(struct launched *launched, bool waits)
 {
     for (size_t i = 0; i < HANDED_COUNT; i++)
@@ -246,7 +234,8 @@ static int start_child(struct child *child, struct launched *ret_launched, struc
     child->port_fd = ports[1];
     child->report_fd = reports[1];
     child->control_fd = control[0];
-    child->descriptors = raise_descriptor_limit();
+    /* Each tree of the plan needs a descriptor for a moment. The command gets the caller's limit back. */
+    child->descriptors = process_raise_descriptors();
     struct launched launched = LAUNCHED_NONE;
     launched.report_fd = reports[0];
     launched.control_fd = control[1];
@@ -373,7 +362,7 @@ static int open_mapped_trees(const struct launch *launch, struct child *child, s
 {
     const struct operations *operations = launch->operations;
     if (!walls_have(operations->absent, WALL_ROOT)) {
-        struct rlimit before = raise_descriptor_limit();
+        struct rlimit before = process_raise_descriptors();
         auto_fd int userns_fd = map_namespace_open(map, err);
         int result = userns_fd < 0 ? -1 : trees_open(launch, userns_fd, child->shown, err);
         setrlimit(RLIMIT_NOFILE, &before);

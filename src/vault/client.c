@@ -14,6 +14,8 @@
  */
 #include "vault/client.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -22,7 +24,7 @@
 
 #include "kernel/ports.h"
 
-enum { INPUT_MOST = HEAD_LARGEST + RECORD_CONTENT_LARGEST };
+enum { INPUT_MOST = HEAD_LARGEST + RECORD_CONTENT_LARGEST, BACK_PATIENCE = 5000 /* milliseconds */ };
 
 static void client_end(struct client *client, bool is_clean)
 {
@@ -235,7 +237,7 @@ static int open_descriptors(struct client *client, const int *fds, int channel_f
     return result;
 }
 
-/* The back gets the server's socket and its end of the channel. */
+/* The back gets the server's socket and its end of the channel. Where it is behind, it is waited for: it never waits for the front. */
 static int hand_on(struct front *front, const struct handed_connection *handed, int server_fd,
                    int *ret_channel)
 {
@@ -244,6 +246,9 @@ static int hand_on(struct front *front, const struct handed_connection *handed, 
         return -1;
     const int fds[] = {server_fd, pair[1]};
     int result = passing_send_all(front->back.fd, handed, sizeof(*handed), fds, 2);
+    struct pollfd back = {.fd = front->back.fd, .events = POLLOUT};
+    while (result < 0 && errno == EAGAIN && poll(&back, 1, BACK_PATIENCE) == 1)
+        result = passing_send_all(front->back.fd, handed, sizeof(*handed), fds, 2);
     close(pair[1]);
     if (result < 0)
         close(pair[0]);
