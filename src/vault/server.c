@@ -257,10 +257,10 @@ static void say_failure(struct server *server)
     server_fail(server, sentence);
 }
 
-/* The server has sent everything, and the front does not take it as fast. */
+/* Nothing more comes from the server, but the front does not take as fast what has come. */
 static bool has_unread(const struct server *server)
 {
-    return server->stream.is_ended && server->state == SERVER_ANSWER && server->input.size &&
+    return server->state == SERVER_ANSWER && server->has_answer && server->input.size &&
            channel_waiting(&server->channel) > VAULT_LARGEST_QUEUE;
 }
 
@@ -286,11 +286,11 @@ static bool is_given_up(const struct server *server)
 
 void server_step(struct server *server)
 {
-    while (server->state != SERVER_OVER && !server->stream.is_broken && !is_given_up(server) &&
-           round_of(server)) {
+    while (server->state != SERVER_OVER && !is_given_up(server) && round_of(server)) {
     }
+    bool has_gone = server->stream.is_ended || server->stream.is_broken;
     if (server->state != SERVER_OVER && server->state != SERVER_STORE &&
-        (server->stream.is_ended || server->stream.is_broken) && !has_unread(server))
+        has_gone && !has_unread(server))
         stream_has_ended(server);
     if (server->state == SERVER_OVER) {
         stream_pump(&server->stream, false);
@@ -301,7 +301,7 @@ void server_step(struct server *server)
         server_end(server);
         return;
     }
-    bool is_deaf = server->state == SERVER_OVER || server->state == SERVER_STORE;
+    bool is_deaf = server->state == SERVER_OVER || server->state == SERVER_STORE || has_gone;
     poller_change(&server->back->poller, &server->stream.watcher,
                   is_deaf ? 0 : stream_events(&server->stream, may_receive(server)));
     poller_change(&server->back->poller, &server->channel.watcher,

@@ -1,5 +1,6 @@
 """A server of logins whose refresh tokens are used once. A token that begins with START is the first of a login; after that only the last one
 that was issued is good. The path says how it answers."""
+import gzip
 import itertools
 import json
 import threading
@@ -53,6 +54,9 @@ def text_of(path, tokens):
 def reply(handler, status, body):
     handler.send_response(status)
     handler.send_header("Content-Type", "application/json")
+    if handler.path.startswith("/gzip/"):
+        handler.send_header("Content-Encoding", "gzip")
+        body = gzip.compress(body)
     handler.send_header("Content-Length", str(len(body)))
     handler.end_headers()
     handler.wfile.write(body)

@@ -26,7 +26,7 @@ PACKED = {  # Content-Encoding, and what it is
 
 
 def answer(handler, echo: bytes) -> bool:
-    """/packed/KIND[/chunks|/close], /moved and /ws-extended. Returns False for another path."""
+    """/packed/KIND[/chunks|/close], /endless/SIZE and /moved. Returns False for another path."""
     words = handler.path.strip("/").split("/")
     if words[0] == "moved":
         handler.send_response(200)
@@ -35,6 +35,14 @@ def answer(handler, echo: bytes) -> bool:
         handler.send_header("Content-Length", str(len(body)))
         handler.end_headers()
         handler.wfile.write(body)
+        return True
+    if words[0] == "endless":  # as far as its head says
+        handler.close_connection = True
+        handler.send_response(200)
+        handler.end_headers()
+        handler.wfile.write(bytes(int(words[1])))
+        handler.wfile.flush()
+        handler.connection.unwrap()
         return True
     if words[0] != "packed":
         return False

@@ -1,8 +1,10 @@
 """Attacks on what passes between the sandbox and a server: compressed echoes, TLS, upgrades, slow and very many connections. Each has a control:
 the same without the wall, or the same within the limits."""
+import json
 import pathlib
 import re
 
+import logins_outside as logins
 import secret_world as worlds
 from secret_attacks import RAW, raw
 from secrets_outside import OTHER, RULES, SECRET, caller, curl, requests
@@ -67,22 +69,42 @@ def compressed_answers_that_lie_are_cut_off(session):
 
 @test
 @sanitized_too
+def a_compressed_answer_to_a_refresh_is_read(session):
+    logins.put(session)
+    out = logins.agent(session, 'print(me()); print(refresh("/gzip/token")[1]); print(me())')
+    before, answer, after = out.splitlines()
+    events = session.lab.take()
+    [issued] = [event[1] for event in events if event[0] == "issued"]
+    assert (before, after) == ("200", "200") and not [token for token in issued.values() if token in out], out
+    assert json.loads(answer)["refresh_token"].startswith("sk-ant-ort01-"), answer
+    host = logins.on_host(session)["oauth"]
+    assert (host["accessToken"], host["refreshToken"]) == (issued["access_token"], issued["refresh_token"]), host
+    assert [event[1] for event in events if event[0] == "me"] == [logins.ACCESS, issued["access_token"]]  # the control: the server has seen both
+
+
+@test
+@sanitized_too
 def an_answer_that_is_read_late_is_whole(session):
-    """The server has sent it and closed, while the client has not begun to read."""
+    """The server has sent it and closed, while the client reads little by little: with a length, without one, and on a connection that ends
+    without TLS's farewell."""
     code = r"""
 import time
 def slow(path):
-    context = ssl.create_default_context()
-    s = context.wrap_socket(socket.create_connection(("allowed.test", 443), 10), server_hostname="allowed.test")
+    plain = socket.socket()
+    plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 32768)
+    plain.connect(("allowed.test", 443))
+    s = ssl.create_default_context().wrap_socket(plain, server_hostname="allowed.test")
     s.sendall(f"GET {path} HTTP/1.1\r\nHost: allowed.test\r\nConnection: close\r\n\r\n".encode())
-    time.sleep(1.5)
-    size = 0
-    while part := s.recv(1 << 20): size += len(part)
-    return size
-print(slow("/bytes/24000000") > 24000000, slow("/bytes/700000") > 700000)
+    got = b""
+    time.sleep(0.5)
+    while part := s.recv(16384):
+        got += part
+        time.sleep(0.0005)
+    return len(got.split(b"\r\n\r\n", 1)[1]), got[-5:]
+print(slow("/bytes/3000000")[0], slow("/endless/3000000")[1])
 """
     done = raw(session, code)
-    assert done.out == "True True\n", done
+    assert done.out == r"3000000 b'0\r\n\r\n'" + "\n", done
 
 
 # --- upgrades ----------------------------------------------------------------------------------------------------------------------
