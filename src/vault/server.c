@@ -289,8 +289,7 @@ void server_step(struct server *server)
     while (server->state != SERVER_OVER && !is_given_up(server) && round_of(server)) {
     }
     bool has_gone = server->stream.is_ended || server->stream.is_broken;
-    if (server->state != SERVER_OVER && server->state != SERVER_STORE &&
-        has_gone && !has_unread(server))
+    if (server->state != SERVER_OVER && server->state != SERVER_STORE && has_gone && !has_unread(server))
         stream_has_ended(server);
     if (server->state == SERVER_OVER) {
         stream_pump(&server->stream, false);

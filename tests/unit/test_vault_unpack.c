@@ -59,7 +59,8 @@ TEST(what_was_packed_comes_out)
         pack(some_text(), cases[i].form, &packed);
         for (size_t j = 0; j < sizeof(pieces) / sizeof(*pieces); j++) {
             auto_buf struct buf out = {0};
-            CHECK_STR(unpacked(cases[i].coding, bytes_of(packed.bytes, packed.size), pieces[j], &out), "fine");
+            CHECK_STR(unpacked(cases[i].coding, bytes_of(packed.bytes, packed.size), pieces[j], &out),
+                      "fine");
             CHECK(bytes_equal(bytes_of(out.bytes, out.size), some_text()));
         }
     }
@@ -113,7 +114,8 @@ TEST(what_is_damaged_is_refused)
 {
     auto_buf struct buf packed = {0}, out = {0};
     pack(some_text(), AS_GZIP, &packed);
-    CHECK_STR(unpacked(CODING_GZIP, bytes_of("plain text", 10), 3, &out), "its compressed content is malformed");
+    CHECK_STR(unpacked(CODING_GZIP, bytes_of("plain text", 10), 3, &out),
+              "its compressed content is malformed");
     packed.bytes[packed.size - 6] ^= 1; /* its checksum */
     CHECK_STR(unpacked(CODING_GZIP, bytes_of(packed.bytes, packed.size), 1000, &out),
               "its compressed content is malformed");
@@ -133,7 +135,8 @@ TEST(a_small_answer_does_not_become_an_endless_one)
     pack(bytes_of(zeros, SMALLER), AS_GZIP, &dense); /* the control: as dense, and small */
     free(zeros);
     CHECK(bomb.size < LARGE / 900 && dense.size < SMALLER / 900);
-    CHECK_STR(unpacked(CODING_GZIP, bytes_of(bomb.bytes, bomb.size), UNPACK_PIECE, &out), "unpacked, it is too large");
+    CHECK_STR(unpacked(CODING_GZIP, bytes_of(bomb.bytes, bomb.size), UNPACK_PIECE, &out),
+              "unpacked, it is too large");
     CHECK(out.size <= UNPACK_FREE + (size_t)1100 * UNPACK_PIECE);
     out.size = 0;
     CHECK_STR(unpacked(CODING_GZIP, bytes_of(dense.bytes, dense.size), UNPACK_PIECE, &out), "fine");

@@ -269,9 +269,10 @@ TEST(other_calls_are_not_there)
 {
     REQUIRE(prepare());
     static int (*const acts[])(void) = {
-        make_folder, change_mode, execute,          make_process,          make_socket,   make_unix_socket,
-        bind_socket, dial,        listen_at_socket, trace,                 signal_parent, become_dumpable,
-        raise_limit, make_thread, make_memory_file, read_memory_by_call, enter_namespace};
+        make_folder,         change_mode,     execute,     make_process,     make_socket,
+        make_unix_socket,    bind_socket,     dial,        listen_at_socket, trace,
+        signal_parent,       become_dumpable, raise_limit, make_thread,      make_memory_file,
+        read_memory_by_call, enter_namespace};
     for (size_t i = 0; i < array_len(acts); i++) {
         CHECK_INT(outcome(acts[i], FRONT), EPERM);
         CHECK_INT(outcome(acts[i], BACK), EPERM);
@@ -333,8 +334,8 @@ static int outcome_of_other(int (*act)(pid_t), enum side side)
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        if (geteuid() == 0 && (setresgid(SOMEBODY, SOMEBODY, SOMEBODY) < 0 ||
-                               setresuid(SOMEBODY, SOMEBODY, SOMEBODY) < 0))
+        if (geteuid() == 0 &&
+            (setresgid(SOMEBODY, SOMEBODY, SOMEBODY) < 0 || setresuid(SOMEBODY, SOMEBODY, SOMEBODY) < 0))
             _exit(BROKEN);
         prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* which a change of the user id takes away */
         pid_t target = start_target(side);
