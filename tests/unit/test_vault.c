@@ -57,6 +57,47 @@ TEST(a_request_is_spelled_in_one_way)
         "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n");
 }
 
+static enum coding coding_of(const char *fields)
+{
+    static struct head head;
+    auto_buf struct buf answer = {0};
+    buf_printf(&answer, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n%s\r\n", fields);
+    return head_read_answer(bytes_of(answer.bytes, answer.size), false, false, &head) ? CODING_OTHER
+                                                                                      : head.coding;
+}
+
+TEST(an_answer_says_how_it_is_compressed)
+{
+    CHECK_INT(coding_of(""), CODING_NONE);
+    CHECK_INT(coding_of("Content-Encoding: identity\r\n"), CODING_NONE);
+    CHECK_INT(coding_of("content-encoding: GZip\r\n"), CODING_GZIP);
+    CHECK_INT(coding_of("Content-Encoding: x-gzip\r\nContent-Encoding: identity\r\n"), CODING_GZIP);
+    CHECK_INT(coding_of("Content-Encoding: deflate\r\n"), CODING_DEFLATE);
+    CHECK_INT(coding_of("Content-Encoding: br\r\n"), CODING_OTHER);
+    CHECK_INT(coding_of("Content-Encoding: gzip, gzip\r\n"), CODING_OTHER);
+    CHECK_INT(coding_of("Content-Encoding: gzip\r\nContent-Encoding: gzip\r\n"), CODING_OTHER);
+    CHECK_INT(coding_of("Content-Encoding:\r\n"), CODING_OTHER);
+}
+
+TEST(the_head_of_an_unpacked_answer_says_nothing_of_its_packed_form)
+{
+    static struct head head;
+    auto_buf struct buf out = {0};
+    REQUIRE(!head_read_answer(
+        text("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 5\r\nX: 1\r\n\r\n"), false, false,
+        &head));
+    head_unpack(&head);
+    head_write_answer(&head, &out);
+    CHECK_STR(buf_text(&out), "HTTP/1.1 200 OK\r\nX: 1\r\nTransfer-Encoding: chunked\r\n\r\n");
+    out.size = 0;
+    REQUIRE(!head_read_answer(text("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 5\r\n\r\n"),
+                              true, false, &head));
+    head_unpack(&head);
+    head_write_answer(&head, &out);
+    CHECK_STR(buf_text(&out),
+              "HTTP/1.1 200 OK\r\n\r\n"); /* to HEAD: the length would be that of the packed form */
+}
+
 TEST(a_request_that_two_servers_could_read_in_two_ways_is_refused)
 {
     static const struct {
