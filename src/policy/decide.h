@@ -120,6 +120,9 @@ bool decide_forge_counts(const struct policy *policy, const struct rule *rule);
 /* The login file of the rule, without symlinks; NULL: there is none, or the rule is for a variable. */
 const char *secret_login_file(const struct policy *policy, const struct secret_object *secret);
 
+/* "in query key in body": the places in a request that the rule names; "": none, which means the usual headers. */
+const char *secret_carriers_text(struct arena *arena, const struct secret_object *secret);
+
 /* Why a rule for a secret does not hold here, so that the value passes as `env` says; NULL: it holds, or `secrets inside` was asked for. */
 const char *decide_secret_yields(const struct policy *policy, const struct rule *rule);
 

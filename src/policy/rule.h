@@ -49,7 +49,7 @@ enum object_kind {
     X(VERB_HOST_PORT, "host-port", OBJECT_PORT, "PORT")                                                      \
     X(VERB_ENV, "env", OBJECT_ENV, "NAME[=VALUE]")                                                           \
     X(VERB_UNSET, "unset", OBJECT_ENV, "NAME")                                                               \
-    X(VERB_SECRET, "secret", OBJECT_SECRET, "NAME [from SOURCE] to HOST…")                                   \
+    X(VERB_SECRET, "secret", OBJECT_SECRET, "NAME [from SOURCE] to HOST… [in PLACE…]")                       \
     X(VERB_SECRETS, "secrets", OBJECT_NAME, "outside|inside")                                                \
     X(VERB_FORGE, "forge", OBJECT_FORGE, "HOST/OWNER/REPO RIGHT…")                                           \
     X(VERB_LIMIT, "limit", OBJECT_LIMIT, "NAME=VALUE")                                                       \
@@ -191,12 +191,31 @@ struct secret_unless {
     bool in_command;
 };
 
+/* The part of a request in which a placeholder becomes the secret. */
+#define SECRET_CARRIERS(X)                                                                                   \
+    X(CARRIER_HEADERS, "headers") /* the usual headers for credentials */                                    \
+    X(CARRIER_HEADER, "header")   /* `name`: of one header */                                                \
+    X(CARRIER_QUERY, "query")     /* `name`: of a parameter in the query, whose whole value it is */         \
+    X(CARRIER_PATH, "path")                                                                                  \
+    X(CARRIER_BODY, "body") /* the content */
+
+enum carrier { SECRET_CARRIERS(ID_OF) CARRIER_COUNT };
+
+const char *carrier_name(enum carrier value);
+
+struct secret_carrier {
+    enum carrier kind;
+    const char *name; /* NULL: none */
+};
+
 struct secret_object {
     const char *name; /* the variable that holds a placeholder inside; the file of a login, as written */
     enum secret_source source;
     const char *from, *key;
     const struct host_object *hosts; /* names and wildcards, each with its port */
     size_t host_count;
+    const struct secret_carrier *carriers;
+    size_t carrier_count; /* 0: CARRIER_HEADERS */
     const struct secret_unless *unless;
     size_t unless_count;
 };

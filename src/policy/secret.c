@@ -1,9 +1,12 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "policy/decide.h"
 #include "policy/parse.h"
 
-enum { MOST_HOSTS = 64 };
+enum { MOST_HOSTS = 64, MOST_CARRIERS = 8 };
+
+DEFINE_TEXTS(carrier_name, enum carrier, SECRET_CARRIERS, NAME_OF)
 
 static bool is_variable(const char *name)
 {
@@ -67,6 +70,60 @@ static int parse_hosts(struct arena *arena, const struct word *words, size_t cou
     return 0;
 }
 
+/* The name of a header or of a parameter. It stands in lines of bawn's helpers, and is compared with what a request has as it is. */
+static bool is_carrier_name(const char *name, enum carrier kind)
+{
+    const char *others = kind == CARRIER_HEADER ? "-_" : "-_.~$[]";
+    bool is_one = *name;
+    for (; *name; name++)
+        is_one = is_one && (isalnum((unsigned char)*name) || strchr(others, *name));
+    return is_one;
+}
+
+static bool carrier_has_name(enum carrier kind)
+{
+    return kind == CARRIER_HEADER || kind == CARRIER_QUERY;
+}
+
+/* Words `in PLACE`, as often as there are places. */
+static int parse_carriers(struct arena *arena, const struct word *words, size_t count,
+                          const struct rule *rule, struct secret_object *secret, struct diags *diags)
+{
+    static const char form[] =
+        "write `in headers`, `in header NAME`, `in query NAME`, `in path` or `in body`, each with its own `in`";
+    struct secret_carrier *carriers = arena_alloc(arena, MOST_CARRIERS * sizeof(*carriers));
+    secret->carriers = carriers;
+    for (size_t i = 0; i < count;) {
+        const struct word *word = &words[i + 1 < count ? i + 1 : i];
+        enum carrier kind = CARRIER_HEADERS;
+        while (kind < CARRIER_COUNT && !word_is_keyword(word, carrier_name(kind)))
+            kind++;
+        if (!word_is_keyword(&words[i], "in") || kind == CARRIER_COUNT ||
+            secret->carrier_count == MOST_CARRIERS)
+            return object_complain(diags, rule, word, form, "this is not a place for a secret in a request");
+        const char *name =
+            carrier_has_name(kind) && i + 2 < count ? word_plain(arena, words[i + 2].text) : NULL;
+        if (carrier_has_name(kind) && (!name || !is_carrier_name(name, kind)))
+            return object_complain(diags, rule, name ? &words[i + 2] : word, form,
+                                   kind == CARRIER_HEADER ? "this needs the name of a header"
+                                                          : "this needs the name of a parameter");
+        carriers[secret->carrier_count++] = (struct secret_carrier){kind, name};
+        i += name ? 3 : 2;
+    }
+    return 0;
+}
+
+const char *secret_carriers_text(struct arena *arena, const struct secret_object *secret)
+{
+    const char *text = "";
+    for (size_t i = 0; i < secret->carrier_count; i++) {
+        const struct secret_carrier *carrier = &secret->carriers[i];
+        text = arena_printf(arena, "%s%sin %s%s%s", text, i ? " " : "", carrier_name(carrier->kind),
+                            carrier->name ? " " : "", carrier->name ? carrier->name : "");
+    }
+    return text;
+}
+
 /* The words after `unless`: NAME, TEXT in FILE, or TEXT in command. */
 static int parse_unless(struct arena *arena, const struct word *words, size_t count, const struct rule *rule,
                         struct secret_object *secret, struct diags *diags)
@@ -113,13 +170,15 @@ int secret_parse(struct arena *arena, const struct word *words, size_t count, st
     static const char form[] =
         "write `secret NAME to HOST`, `secret NAME from SOURCE to HOST` or `secret login FILE to HOST`";
     struct secret_object *secret = arena_new(arena, struct secret_object);
-    size_t to = 0, unless = 0;
+    size_t to = 0, in = 0, unless = 0;
     rule->column = words[0].column;
     rule->written = words_join(arena, words, count, true);
     while (to < count && !word_is_keyword(&words[to], "to"))
         to++;
     for (unless = to; unless < count && !word_is_keyword(&words[unless], "unless");)
         unless++;
+    for (in = to; in < unless && !word_is_keyword(&words[in], "in");)
+        in++;
     bool is_login = to >= 2 && word_is_keyword(&words[0], "login") && !word_is_keyword(&words[1], "from");
     size_t named = is_login ? 1 : 0;
     secret->name = word_plain(arena, words[named].text);
@@ -132,13 +191,18 @@ int secret_parse(struct arena *arena, const struct word *words, size_t count, st
         return object_complain(diags, rule, &words[0], "put it into ~/.config/bawn/policy.bawn",
                                "a repository cannot say where your secrets go");
     bool has_source = !is_login && to >= 2 && word_is_keyword(&words[1], "from");
-    if (to + 1 >= unless || (to != named + 1 && !(has_source && to > 2)) || unless - to - 1 > MOST_HOSTS)
+    if (to + 1 >= in || (to != named + 1 && !(has_source && to > 2)) || in - to - 1 > MOST_HOSTS)
         return object_complain(diags, rule, &words[0], form, "this is not a whole rule for a secret");
+    if (is_login && in < unless)
+        return object_complain(diags, rule, &words[in], "leave it out",
+                               "the tokens of a login are sent in headers, and in its refresh");
     rule->secret = secret;
     if (has_source && parse_from(arena, words + 2, to - 2, rule, secret, diags) < 0)
         return -1;
     if (unless < count &&
         parse_unless(arena, words + unless + 1, count - unless - 1, rule, secret, diags) < 0)
         return -1;
-    return parse_hosts(arena, words + to + 1, unless - to - 1, rule, secret, diags);
+    if (parse_carriers(arena, words + in, unless - in, rule, secret, diags) < 0)
+        return -1;
+    return parse_hosts(arena, words + to + 1, in - to - 1, rule, secret, diags);
 }

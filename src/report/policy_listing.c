@@ -217,11 +217,13 @@ static void add_secrets(struct listing *listing)
     struct arena *arena = listing->plan->policy->arena;
     begin(listing, "Secrets: a placeholder inside, the value outside");
     vec_each (const struct operation, operation, &listing->plan->operations) {
-        if (operation->kind == OP_SECRET)
-            add_line(listing,
-                     arena_printf(arena, "%s%s, for %s", operation->is_login ? "login outside: " : "",
-                                  operation->name, operation->value),
-                     "", operation->because);
+        if (operation->kind != OP_SECRET)
+            continue;
+        const char *carriers = secret_carriers_text(arena, operation->because->secret);
+        add_line(listing,
+                 arena_printf(arena, "%s%s, for %s%s%s", operation->is_login ? "login outside: " : "",
+                              operation->name, operation->value, *carriers ? ", " : "", carriers),
+                 "", operation->because);
     }
 }
 

@@ -303,12 +303,14 @@ static void collect_rest(struct screen *screen)
              arena_printf(arena, "%zu of your %zu variable%s, and %zu that the policy sets", passed, present,
                           plural(present), count_operations(screen, OP_ENV_SET)));
     vec_each (const struct operation, operation, &screen->plan->operations) {
+        const char *carriers =
+            operation->kind == OP_SECRET ? secret_carriers_text(arena, operation->because->secret) : "";
         if (operation->kind == OP_SECRET)
             add_item(screen, KEPT,
                      fit(arena,
-                         operation->is_login
-                             ? arena_printf(arena, "%s: login outside", operation->name)
-                             : arena_printf(arena, "%s: outside, for %s", operation->name, operation->value),
+                         operation->is_login ? arena_printf(arena, "%s: login outside", operation->name)
+                                             : arena_printf(arena, "%s: outside, for %s%s%s", operation->name,
+                                                            operation->value, *carriers ? " " : "", carriers),
                          ITEM_COLUMNS));
         if (operation->kind == OP_FORGE)
             add_item(

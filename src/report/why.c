@@ -261,8 +261,11 @@ static void answer_variable(const struct plan *plan, const char *name, struct an
     if (secret) {
         answer->decides = secret;
         answer->decision = "outside";
-        answer->sentence = "stays outside: inside is a placeholder, for the hosts of a rule "
-                           "(--secrets inside passes the value)";
+        answer->sentence = secret->secret->carrier_count
+                               ? "stays outside: inside is a placeholder, for the hosts of a rule and the "
+                                 "places in a request that it names (--secrets inside passes the value)"
+                               : "stays outside: inside is a placeholder, for the hosts of a rule "
+                                 "(--secrets inside passes the value)";
         return;
     }
     answer->decides = decide_env(plan->policy, name, &answer->candidates).decides;
