@@ -62,6 +62,13 @@ static int write_settings(const struct vault *vault, struct err *err)
         else
             buf_add_str(&lines, "secret ");
         buf_printf(&lines, "%s %s %s\n", kept->secret->name, kept->placeholder, kept->hosts);
+        for (size_t i = 0; i < kept->secret->carrier_count; i++) {
+            const struct secret_carrier *carrier = &kept->secret->carriers[i];
+            buf_printf(&lines, "carrier %s%s%s\n", carrier_name(carrier->kind), carrier->name ? " " : "",
+                       carrier->name ? carrier->name : "");
+        }
+        if (kept->secret->source == SECRET_COMMAND)
+            buf_add_str(&lines, "issued yes\n");
     }
     judged_add_rules(vault->plan, &lines);
     auto_fd int fd = memfd_create("bawn-vault", MFD_CLOEXEC);
@@ -278,7 +285,29 @@ void vault_login_changed(void *self, const char *file)
     }
 }
 
-/* Lines of the back: `need NAME`, `refresh NAME`, `missing NAME`, `unusable NAME`, `trouble SENTENCE`. */
+/* Lines of the back that say what happened to a secret, and how it is recorded. */
+static const struct {
+    const char *told, *what;
+} happenings[] = {
+    {"missing", "could not be read: its source gave nothing"},
+    {"unusable", "cannot be sent: it must be 8 to 8192 characters without spaces"},
+    {"lost", "was refreshed, and could not be stored: you may have to log in again"},
+    {"tokenless", "could not be read: its source gave JSON without a token"},
+    {"undated", "could not be read: its source says when it expires, and not in a form that bawn knows"},
+    {"expired", "could not be read: its source gave one that has expired"},
+    {"kept", "could not be read again: the old value is used until it expires"},
+    {"unsafe", "was not sent: it has a character that cannot be put there safely"},
+};
+
+static void note_happening(struct vault *vault, const char *told, const char *name)
+{
+    for (size_t i = 0; i < array_len(happenings); i++) {
+        if (strcmp(told, happenings[i].told) == 0)
+            note_secret(vault, name, happenings[i].what);
+    }
+}
+
+/* Lines of the back: `need NAME`, `refresh NAME`, `trouble SENTENCE`, and those above. */
 static int back_ready(void *self, short events not_used, struct err *err not_used)
 {
     struct vault *vault = self;
@@ -303,14 +332,10 @@ static int back_ready(void *self, short events not_used, struct err *err not_use
         answer_refresh(vault, rest);
     else if (vault->events++ >= MOST_EVENTS)
         return 0;
-    else if (strcmp(told, "missing") == 0 && vault_placeholder(vault, rest))
-        note_secret(vault, rest, "could not be read: its source gave nothing");
-    else if (strcmp(told, "unusable") == 0 && vault_placeholder(vault, rest))
-        note_secret(vault, rest, "cannot be sent: it must be 8 to 8192 characters without spaces");
-    else if (strcmp(told, "lost") == 0 && vault_placeholder(vault, rest))
-        note_secret(vault, rest, "was refreshed, and could not be stored: you may have to log in again");
     else if (strcmp(told, "trouble") == 0)
         journal_event(vault->journal, "network-trouble", "why", rest);
+    else if (vault_placeholder(vault, rest))
+        note_happening(vault, told, rest);
     return 0;
 }
 

@@ -192,6 +192,16 @@ static bool drop_content(struct client *client)
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
+/* Does a rule put a secret into content for the client's host? */
+static bool may_carry_secret(const struct client *client)
+{
+    vec_each (const struct vault_secret, secret, &client->front->settings->secrets) {
+        if (secret_is_for(secret, client->host, client->port) && secret_is_for_content(secret))
+            return true;
+    }
+    return false;
+}
+
 static bool read_head(struct client *client)
 {
     struct bytes input = bytes_of(client->input.bytes, client->input.size);
@@ -223,6 +233,12 @@ static bool read_head(struct client *client)
     }
     if (*client->failure) {
         client_refuse(client, "502 Bad Gateway", client->failure);
+        return false;
+    }
+    if (head.is_encoded && may_carry_secret(client)) {
+        client_refuse(client, "415 Unsupported Media Type",
+                      "this request is refused: its content is compressed, and a rule puts a secret into "
+                      "content for this host");
         return false;
     }
     channel_add(&client->channel, RECORD_HEAD, bytes_of(text.bytes, text.size));

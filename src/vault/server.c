@@ -30,6 +30,7 @@ static void server_end(struct server *server)
     buf_free(&server->request);
     scrub_free(&server->scrub);
     refresh_free(server);
+    gather_free(server);
     *(server->previous ? &server->previous->next : &back->servers) = server->next;
     if (server->next)
         server->next->previous = server->previous;
@@ -78,9 +79,8 @@ static void forget_tokens(struct server *server)
     struct values *values = &server->back->values;
     for (size_t i = 0; i < values->count; i++) {
         struct value *value = &values->at[i];
-        if (value->secret->kind && value->state == VALUE_KNOWN &&
-            secret_is_for(value->secret, server->host, server->port))
-            value->state = VALUE_UNKNOWN;
+        if (value->secret->kind && secret_is_for(value->secret, server->host, server->port))
+            value->is_known = false;
     }
 }
 

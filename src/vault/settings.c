@@ -7,6 +7,7 @@
 #include "policy/compose.h"
 #include "policy/decide.h"
 #include "policy/parse.h"
+#include "vault/carrier.h"
 #include "vault/swap.h"
 #include "vault/vault.h"
 
@@ -45,6 +46,21 @@ static int take_secret(struct vault_settings *settings, bool is_token, char *res
     return 0;
 }
 
+/* "KIND" or "KIND NAME", for the last secret. */
+static int take_carrier(struct vault_settings *settings, char *rest, struct err *err)
+{
+    const char *word = strsep(&rest, " ");
+    enum carrier kind = CARRIER_HEADERS;
+    while (kind < CARRIER_COUNT && strcmp(carrier_name(kind), word) != 0)
+        kind++;
+    bool needs_name = kind == CARRIER_HEADER || kind == CARRIER_QUERY;
+    if (kind == CARRIER_COUNT || needs_name != (rest != NULL) || !settings->secrets.count)
+        return err_set(err, "'%s' is not a carrier of a secret", word);
+    vec_push(&settings->secrets.at[settings->secrets.count - 1].carriers,
+             ((struct secret_carrier){kind, rest ? arena_str(&settings->arena, rest) : NULL}));
+    return 0;
+}
+
 /* "LAYER LOCKED VERB OBJECT", a tab, and where the rule stands. bawn wrote it from a rule that it has parsed. */
 static int take_rule(struct vault_settings *settings, char *rest, struct err *err)
 {
@@ -74,6 +90,12 @@ static int take_line(struct vault_settings *settings, char *line, struct err *er
     bool is_token = strcmp(verb, "token") == 0;
     if ((strcmp(verb, "secret") == 0 || is_token) && line)
         return take_secret(settings, is_token, line, err);
+    if (strcmp(verb, "carrier") == 0 && line)
+        return take_carrier(settings, line, err);
+    if (strcmp(verb, "issued") == 0 && settings->secrets.count) {
+        settings->secrets.at[settings->secrets.count - 1].is_issued = true;
+        return 0;
+    }
     if (strcmp(verb, "rule") == 0 && line)
         return take_rule(settings, line, err);
     return err_set(err, "'%s' is not understood", verb);
@@ -110,4 +132,21 @@ bool secret_is_for(const struct vault_secret *secret, const char *host, uint16_t
             return true;
     }
     return false;
+}
+
+bool secret_is_for_header(const struct vault_secret *secret, struct bytes header)
+{
+    static const struct secret_carrier usual = {.kind = CARRIER_HEADERS};
+    bool is_one = !secret->carriers.count && carrier_is_header(&usual, header);
+    vec_each (const struct secret_carrier, carrier, &secret->carriers)
+        is_one |= carrier_is_header(carrier, header);
+    return is_one;
+}
+
+bool secret_is_for_content(const struct vault_secret *secret)
+{
+    bool is_one = false;
+    vec_each (const struct secret_carrier, carrier, &secret->carriers)
+        is_one |= carrier->kind == CARRIER_BODY;
+    return is_one;
 }

@@ -30,9 +30,11 @@
  *
  *   main.c        reads the settings, and runs one of the two
  *   front.c       the front: client.c has its connections                 incoming.c, authority.c
- *   back.c        the back: server.c has its connections      request.c, refresh.c, swap.c
+ *   back.c        the back: server.c has its connections      request.c, refresh.c, gather.c, swap.c
  *   values.c      the secrets
  *   grant.c       what is said when a login is refreshed
+ *   credential.c  what a command prints: a value, and when it expires
+ *   carrier.c     secrets in paths, queries and content
  *   stream.c      TLS on a socket
  *   record.c      messages between front and back
  *   body.c, head.c, refusal.c  HTTP
@@ -42,6 +44,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "base/bytes.h"
 #include "base/err.h"
 #include "base/token.h"
 #include "base/vec.h"
@@ -61,7 +64,9 @@ struct vault_secret {
     const char *name, *placeholder;
     enum token_kind kind; /* of a login's token; TOKEN_NONE: the secret is none */
     const char *entry;    /* the tokens of one login have the same */
+    bool is_issued;       /* its source may tell when it expires (credential.h) */
     VEC(struct host_object) hosts;
+    VEC(struct secret_carrier) carriers; /* none: CARRIER_HEADERS */
 };
 
 struct vault_settings {
@@ -73,7 +78,7 @@ struct vault_settings {
 
 /*
  * Lines `secret NAME PLACEHOLDER HOST:PORT…`, `token KIND ENTRY NAME PLACEHOLDER HOST:PORT…`, and `rule LAYER LOCKED VERB OBJECT`, with a tab and
- * the rule's place after it.
+ * the rule's place after it. After the line of a secret, `carrier KIND [NAME]` and `issued yes` are about it.
  */
 int settings_read(int fd, struct vault_settings *settings, struct err *err) must_check;
 
@@ -82,6 +87,10 @@ bool settings_judge(const struct vault_settings *settings, const char *host, uin
 
 /* May the secret be sent to the host? */
 bool secret_is_for(const struct vault_secret *secret, const char *host, uint16_t port);
+
+/* May the secret be sent in the header of this name? In the content of a request? */
+bool secret_is_for_header(const struct vault_secret *secret, struct bytes header);
+bool secret_is_for_content(const struct vault_secret *secret);
 
 /* --- confine --- */
 

@@ -7,6 +7,8 @@
 #include "home/login.h"
 #include "unit.h"
 #include "vault/body.h"
+#include "vault/carrier.h"
+#include "vault/credential.h"
 #include "vault/grant.h"
 #include "vault/swap.h"
 
@@ -266,6 +268,171 @@ TEST(only_the_beginning_of_a_secret_is_held_back)
     CHECK_STR(buf_text(&out), "data: hello\n\nsk-11");
     scrub_free(&scrub);
     arena_free(&arena);
+}
+
+/* The target with the secret in the place of its placeholder "PLACEHOLDER". */
+static const char *aimed(enum carrier kind, const char *name, const char *target, const char *value)
+{
+    static char result[512];
+    auto_buf struct buf out = {0}, written = {0};
+    const struct secret_carrier carrier = {kind, name};
+    if (!carrier_write(kind == CARRIER_PATH ? WRITING_PATH : WRITING_PERCENT, text(value), &written))
+        return "(refused)";
+    if (!carrier_swap_target(&carrier, text(target), text("PLACEHOLDER"),
+                             bytes_of(written.bytes, written.size), &out))
+        return out.size ? "(left something)" : "(left alone)";
+    snprintf(result, sizeof(result), "%s", buf_text(&out));
+    return result;
+}
+
+TEST(a_parameter_of_the_query_carries_the_secret_encoded)
+{
+#define QUERY(target, value) aimed(CARRIER_QUERY, "key", target, value)
+    CHECK_STR(QUERY("/a?key=PLACEHOLDER", "s3cret-_.~"), "/a?key=s3cret-_.~");
+    CHECK_STR(QUERY("/a?x=1&key=PLACEHOLDER&y=2&", "a+b"), "/a?x=1&key=a%2Bb&y=2&");
+    CHECK_STR(QUERY("/?key=PLACEHOLDER&key=PLACEHOLDER", "abc"), "/?key=abc&key=abc");
+    CHECK_STR(QUERY("/a?key=PLACEHOLDER", "x&admin=1#?/%"), "/a?key=x%26admin%3D1%23%3F%2F%25");
+    CHECK_STR(QUERY("/a?Key=PLACEHOLDER", "abc"), "(left alone)");
+    CHECK_STR(QUERY("/a?akey=PLACEHOLDER", "abc"), "(left alone)");
+    CHECK_STR(QUERY("/a?key=PLACEHOLDERS", "abc"), "(left alone)");
+    CHECK_STR(QUERY("/a?key=PLACEHOLDER;x", "abc"), "(left alone)");
+    CHECK_STR(QUERY("/a?note=key=PLACEHOLDER", "abc"), "(left alone)");
+    CHECK_STR(QUERY("/key=PLACEHOLDER", "abc"), "(left alone)");
+    CHECK_STR(QUERY("/a#?key=PLACEHOLDER", "abc"), "(left alone)");
+    CHECK_STR(QUERY("/a?", "abc"), "(left alone)");
+    CHECK_STR(QUERY("/a?key=PLACEHOLDER", "with space"), "(refused)");
+    CHECK_STR(QUERY("/a?key=PLACEHOLDER", "line\r\nX: 1"), "(refused)");
+#undef QUERY
+}
+
+TEST(a_path_carries_only_what_stays_one_segment)
+{
+#define PATH(target, value) aimed(CARRIER_PATH, NULL, target, value)
+    CHECK_STR(PATH("/botPLACEHOLDER/send?x=PLACEHOLDER", "123:a-b_c"), "/bot123:a-b_c/send?x=PLACEHOLDER");
+    CHECK_STR(PATH("/PLACEHOLDER/PLACEHOLDER", "abc=="), "/abc%3D%3D/abc%3D%3D");
+    CHECK_STR(PATH("/a?x=PLACEHOLDER", "abc"), "(left alone)");
+    CHECK_STR(PATH("/PLACEHOLDER#x", "abc"), "(left alone)");
+    static const char *const others[] = {"a/b", "a\\b", "a?b",  "a#b",       "a%2Fb",
+                                         "a;b", "a b",  "a\nb", "../../etc", "caf\xc3\xa9"};
+    for (size_t i = 0; i < array_len(others); i++)
+        CHECK_STR(PATH("/PLACEHOLDER", others[i]), "(refused)");
+    auto_buf struct buf out = {0};
+    CHECK(!carrier_write(WRITING_PATH, bytes_of("a\0b", 3), &out) && out.size == 0);
+#undef PATH
+}
+
+static const char *written(const char *type, const char *value)
+{
+    static char result[512], request[512];
+    static struct head head;
+    auto_buf struct buf out = {0};
+    snprintf(request, sizeof(request), "POST / HTTP/1.1\r\nHost: a.test\r\n%sContent-Length: 1\r\n\r\n",
+             type);
+    CHECK(!head_read_request(text(request), "a.test", 443, &head));
+    if (!carrier_write(carrier_writing_of(&head), text(value), &out))
+        return "(refused)";
+    snprintf(result, sizeof(result), "%s", buf_text(&out));
+    return result;
+}
+
+TEST(content_carries_the_secret_as_its_kind_demands)
+{
+    CHECK_STR(written("Content-Type: application/json; charset=utf-8\r\n", "a\",\"b\\c&"),
+              "a\\\",\\\"b\\\\c&");
+    CHECK_STR(written("Content-Type: application/vnd.api+JSON\r\n", "a\"b"), "a\\\"b");
+    CHECK_STR(written("Content-Type: application/x-www-form-urlencoded\r\n", "a&b=c+d"), "a%26b%3Dc%2Bd");
+    CHECK_STR(written("Content-Type: text/xml\r\n", "sk-abc/+=.:"), "sk-abc/+=.:");
+    CHECK_STR(written("Content-Type: text/xml\r\n", "a<b>"), "(refused)");
+    CHECK_STR(written("Content-Type: text/notjson\r\n", "a\"b"), "(refused)");
+    CHECK_STR(written("", "a&b"), "(refused)");
+    CHECK_STR(written("Content-Type: application/json\r\nContent-Type: text/xml\r\n", "a\"b"), "(refused)");
+}
+
+TEST(a_header_that_a_rule_names_is_the_only_one)
+{
+    const struct secret_carrier usual = {CARRIER_HEADERS, NULL}, own = {CARRIER_HEADER, "X-Own"},
+                                query = {CARRIER_QUERY, "x-own"};
+    CHECK(carrier_is_header(&usual, text("authorization")) && !carrier_is_header(&usual, text("x-own")));
+    CHECK(carrier_is_header(&own, text("x-OWN")) && !carrier_is_header(&own, text("authorization")));
+    CHECK(!carrier_is_header(&query, text("x-own")));
+}
+
+TEST(placeholders_in_content_are_found_across_every_border)
+{
+    static const char before[] = "{\"a\": \"PLACEHOLDER\", \"b\": \"PLACEPLACEHOLDER.OTHER-ONE\"} PLACEHOLDE",
+                      after[] = "{\"a\": \"s\", \"b\": \"PLACEs.a-much-longer-value\"} PLACEHOLDE";
+    size_t size = strlen(before);
+    for (size_t first = 0; first <= size; first++) {
+        for (size_t second = first; second <= size; second++) {
+            struct patterns patterns = {0};
+            struct scrub scrub = {.patterns = &patterns};
+            auto_buf struct buf out = {0};
+            CHECK(patterns_exchange(&patterns, text("PLACEHOLDER"), text("s")));
+            CHECK(patterns_exchange(&patterns, text("OTHER-ONE"), text("a-much-longer-value")));
+            scrub_take(&scrub, bytes_of(before, first), &out);
+            scrub_take(&scrub, bytes_of(before + first, second - first), &out);
+            scrub_take(&scrub, bytes_of(before + second, size - second), &out);
+            scrub_end(&scrub, &out);
+            CHECK_STR(buf_text(&out), after);
+            scrub_free(&scrub);
+        }
+    }
+}
+
+/* The value and its second, or why it cannot be read. The clock says 1000. */
+static const char *issued(const char *output)
+{
+    static const char *const words[] = {[CREDENTIAL_WITHOUT_TOKEN] = "(no token)",
+                                        [CREDENTIAL_UNDATED] = "(undated)",
+                                        [CREDENTIAL_EXPIRED] = "(expired)"};
+    static char result[256];
+    struct credential credential = {0};
+    enum credential_result got = credential_read(text(output), 1000, &credential);
+    if (got != CREDENTIAL_READ)
+        return words[got];
+    snprintf(result, sizeof(result), "%.*s %lld", (int)credential.value.size, credential.value.at,
+             (long long)credential.expires);
+    return result;
+}
+
+TEST(a_commands_output_may_say_when_its_value_expires)
+{
+    CHECK_STR(issued("sk-plain-value"), "sk-plain-value 0");
+    CHECK_STR(issued("password=plain"), "password=plain 0");
+    CHECK_STR(issued("{not json"), "{not json 0");
+    CHECK_STR(issued("{\"token\": \"abc\"}"), "abc 0");
+    CHECK_STR(issued("{\"token\": \"abc\", \"expires_at\": 2000}"), "abc 2000");
+    CHECK_STR(issued("{\"token\": \"abc\", \"expires_at\": \"2026-07-11T22:14:10Z\"}"), "abc 1783808050");
+    CHECK_STR(issued("{\"token\": \"abc\", \"Expiration\": \"2024-02-29T23:59:59.123+02:00\"}"),
+              "abc 1709243999");
+    CHECK_STR(
+        issued(
+            "{\"accessToken\": \"abc\", \"expiresOn\": \"2024-01-01 10:00:00.000000\", \"expires_on\": 2000}"),
+        "abc 2000");
+    CHECK_STR(issued("{\"access_token\": \"abc\", \"expires_in\": 3599}"), "abc 4599");
+    CHECK_STR(issued("{\"access_token\": \"abc\", \"expires_in\": \"60\"}"), "abc 1060");
+    CHECK_STR(issued("{\"token\": \"abc\", \"expiresAt\": 4102444800000}"), "abc 4102444800");
+    CHECK_STR(
+        issued(
+            "{\"kind\": \"ExecCredential\", \"status\": {\"expirationTimestamp\": \"1970-01-01T01:00:00Z\", "
+            "\"token\": \"abc\"}}"),
+        "abc 3600");
+    CHECK_STR(
+        issued("{\"credential\": {\"access_token\": \"abc\", \"token_expiry\": \"2000-03-01T00:00:00Z\"}}"),
+        "abc 951868800");
+    CHECK_STR(issued("{\"auth\": {\"client_token\": \"abc\", \"lease_duration\": 0}}"), "abc 0");
+    CHECK_STR(issued("protocol=https\nusername=me\npassword=abc\npassword_expiry_utc=2000"), "abc 2000");
+    CHECK_STR(issued("username=me\r\npassword=abc\r\n"), "abc 0");
+    CHECK_STR(issued("{\"token\": \"abc\", \"expires_at\": null}"), "abc 0");
+    CHECK_STR(issued("{\"token\": \"abc\", \"expires_at\": 1000}"), "(expired)");
+    CHECK_STR(issued("{\"token\": \"abc\", \"expires_at\": \"tomorrow\"}"), "(undated)");
+    CHECK_STR(issued("{\"token\": \"abc\", \"expires_at\": \"2024-01-01T10:00:00\"}"), "(undated)");
+    CHECK_STR(issued("{\"token\": \"abc\", \"expires_in\": \"soon\"}"), "(undated)");
+    CHECK_STR(issued("user=me\npassword=abc\npassword_expiry_utc=never"), "(undated)");
+    CHECK_STR(issued("{\"AccessKeyId\": \"abc\"}"), "(no token)");
+    CHECK_STR(issued("{\"token\": 5}"), "(no token)");
+    CHECK_STR(issued("{\"token\": \"a\\nb\"}"), "(no token)");
+    CHECK_STR(issued("{}"), "(no token)");
 }
 
 #define JWT_HEAD "eyJhbGciOiJSUzI1NiJ9.eyJleHAiOjQxMDI0NDQ4MDB9."

@@ -1,6 +1,7 @@
 """The world outside, for the tests of secrets: that of tests/egress, with a server that remembers the requests' headers, sends them back in
 many ways, and has bad certificates at some ports."""
 import gzip
+import hashlib
 import json
 import pathlib
 import ssl
@@ -111,6 +112,8 @@ class Api(world.SecureWeb):
             RELEASED.set()
             login_world.RELEASED.set()
             self.reply(b"released")
+        elif path == "/hash":
+            self.reply(hashlib.sha256(body).hexdigest().encode())
         elif path == "/post":
             self.reply(body)
         else:
