@@ -223,6 +223,17 @@ def compressed_content_is_refused_where_a_secret_may_be_in_it(session):
 
 
 @test
+def a_grant_that_refreshes_no_login_carries_it(session):
+    """At the host of a login, content that may be a refresh is gathered for that: what is none goes the same way as other content."""
+    (session.home / "login.json").write_text('{"access_token": "%s", "refresh_token": "%s"}' % (OTHER, OTHER[::-1]))
+    made = rules("in body", "sync ~/login.json", "secret login ~/login.json to allowed.test")
+    done = curl(session, '-d "grant_type=client_credentials&client_secret=$API_KEY" https://allowed.test/oauth/token', rules=made, env=caller(session))
+    [(_, _, headers, body)] = requests(session)
+    assert body == f"grant_type=client_credentials&client_secret={SECRET}" and headers["content-length"] == str(len(body)), (headers, body, done)
+    assert "invalid_grant" in done.out, done  # the server's answer
+
+
+@test
 def many_requests_on_one_connection_each_get_it(session):
     one = '-d "key=$API_KEY" https://allowed.test/post'
     done, seen = ask(session, "in body", " --next -sS -m 20 ".join([one] * 10))
