@@ -111,7 +111,8 @@ static int64_t read_date(struct bytes text)
     if (!is_date || year < 1970 || month < 1 || month > 12 || day < 1 || day > 31 || hour < 0 || hour > 23 ||
         minute < 0 || minute > 59 || second < 0 || second > 60)
         return -1;
-    return days_until(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - zone;
+    int of_day = hour * 3600 + minute * 60 + second - zone;
+    return days_until(year, month, day) * 86400 + of_day;
 }
 
 /* A number or a date, in quotes or not. -1: neither. */

@@ -72,8 +72,8 @@ static struct bytes swapped(struct server *server, const struct field *field, st
 bool server_write_secret(struct server *server, struct value *value, enum writing writing,
                          struct buf *written)
 {
-    char sentence[256];
     if (!carrier_write(writing, value->bytes, written)) {
+        char sentence[256];
         snprintf(sentence, sizeof(sentence),
                  "the value of %.100s has a character that cannot be put into this %s safely",
                  value->secret->name, writing == WRITING_PATH ? "path" : "content");

@@ -321,7 +321,7 @@ TEST(a_path_carries_only_what_stays_one_segment)
 #undef PATH
 }
 
-static const char *written(const char *type, const char *value)
+static const char *in_content(const char *type, const char *value)
 {
     static char result[512], request[512];
     static struct head head;
@@ -337,15 +337,16 @@ static const char *written(const char *type, const char *value)
 
 TEST(content_carries_the_secret_as_its_kind_demands)
 {
-    CHECK_STR(written("Content-Type: application/json; charset=utf-8\r\n", "a\",\"b\\c&"),
+    CHECK_STR(in_content("Content-Type: application/json; charset=utf-8\r\n", "a\",\"b\\c&"),
               "a\\\",\\\"b\\\\c&");
-    CHECK_STR(written("Content-Type: application/vnd.api+JSON\r\n", "a\"b"), "a\\\"b");
-    CHECK_STR(written("Content-Type: application/x-www-form-urlencoded\r\n", "a&b=c+d"), "a%26b%3Dc%2Bd");
-    CHECK_STR(written("Content-Type: text/xml\r\n", "sk-abc/+=.:"), "sk-abc/+=.:");
-    CHECK_STR(written("Content-Type: text/xml\r\n", "a<b>"), "(refused)");
-    CHECK_STR(written("Content-Type: text/notjson\r\n", "a\"b"), "(refused)");
-    CHECK_STR(written("", "a&b"), "(refused)");
-    CHECK_STR(written("Content-Type: application/json\r\nContent-Type: text/xml\r\n", "a\"b"), "(refused)");
+    CHECK_STR(in_content("Content-Type: application/vnd.api+JSON\r\n", "a\"b"), "a\\\"b");
+    CHECK_STR(in_content("Content-Type: application/x-www-form-urlencoded\r\n", "a&b=c+d"), "a%26b%3Dc%2Bd");
+    CHECK_STR(in_content("Content-Type: text/xml\r\n", "sk-abc/+=.:"), "sk-abc/+=.:");
+    CHECK_STR(in_content("Content-Type: text/xml\r\n", "a<b>"), "(refused)");
+    CHECK_STR(in_content("Content-Type: text/notjson\r\n", "a\"b"), "(refused)");
+    CHECK_STR(in_content("", "a&b"), "(refused)");
+    CHECK_STR(in_content("Content-Type: application/json\r\nContent-Type: text/xml\r\n", "a\"b"),
+              "(refused)");
 }
 
 TEST(a_header_that_a_rule_names_is_the_only_one)
