@@ -51,7 +51,7 @@ enum object_kind {
     X(VERB_UNSET, "unset", OBJECT_ENV, "NAME")                                                               \
     X(VERB_SECRET, "secret", OBJECT_SECRET, "NAME [from SOURCE] to HOST…")                                   \
     X(VERB_SECRETS, "secrets", OBJECT_NAME, "outside|inside")                                                \
-    X(VERB_FORGE, "forge", OBJECT_FORGE, "HOST/OWNER/REPO RIGHT…")                                           \
+    X(VERB_FORGE, "forge", OBJECT_FORGE, "HOST/OWNER/REPO RIGHT… [token from SOURCE]")                       \
     X(VERB_LIMIT, "limit", OBJECT_LIMIT, "NAME=VALUE")                                                       \
     X(VERB_ARTIFACTS, "artifacts", OBJECT_NAME, "NAME")                                                      \
     X(VERB_REQUIRE, "require", OBJECT_NAME, "namespaces")                                                    \
@@ -176,7 +176,7 @@ struct port_object {
 
 /* Where the value of a secret is read, outside, when it is first needed. */
 enum secret_source {
-    SECRET_ENVIRONMENT, /* the caller's variable of the secret's name */
+    SECRET_ENVIRONMENT, /* the caller's variable `from`; NULL: the one of the secret's name */
     SECRET_FILE,        /* `from` is a path, `key` a place in it or NULL */
     SECRET_COMMAND,     /* `from` is a command for /bin/sh */
     SECRET_KEYRING,     /* `from` is the attributes for secret-tool, with spaces between them */
@@ -203,13 +203,14 @@ struct secret_object {
 
 /* A repository on a server, and what git may do there with credentials that stay outside. */
 struct forge_object {
-    const char *user; /* for ssh */
+    const char *user; /* for ssh, or of the token */
     const char *host; /* a name */
-    uint16_t port;    /* 0: as ssh's configuration says */
+    uint16_t port;    /* 0: as ssh's configuration says, or that of https */
     const char *path; /* "acme/app", without ".git" */
     bool may_fetch, may_force, may_delete, may_send_options;
     const char *const *refs; /* patterns of the refs that may be pushed to */
     size_t ref_count;        /* 0: nothing may be pushed */
+    const struct secret_object *token; /* for https; NULL: git reaches it by ssh */
 };
 
 struct placed;

@@ -5,7 +5,7 @@
 
 enum { MOST_HOSTS = 64 };
 
-static bool is_variable(const char *name)
+bool variable_name_is_valid(const char *name)
 {
     bool is_one = *name && !isdigit((unsigned char)*name);
     for (; *name; name++)
@@ -13,9 +13,8 @@ static bool is_variable(const char *name)
     return is_one;
 }
 
-/* The words between `from` and `to`. */
-static int parse_from(struct arena *arena, const struct word *words, size_t count, const struct rule *rule,
-                      struct secret_object *secret, struct diags *diags)
+int secret_parse_source(struct arena *arena, const struct word *words, size_t count, const struct rule *rule,
+                        struct secret_object *secret, struct diags *diags)
 {
     static const struct {
         const char *word;
@@ -80,7 +79,7 @@ static int parse_unless(struct arena *arena, const struct word *words, size_t co
         bool in_command = has_place && word_is_keyword(&words[i + 2], "command");
         unless[secret->unless_count] =
             (struct secret_unless){word_plain(arena, words[i].text), in_command ? NULL : place, in_command};
-        if (!has_place && !is_variable(unless[secret->unless_count].text))
+        if (!has_place && !variable_name_is_valid(unless[secret->unless_count].text))
             return object_complain(diags, rule, &words[i], form, "this is not the name of a variable");
         if (has_place && !in_command && *place != '/' && strncmp(place, "~/", 2) != 0)
             return object_complain(diags, rule, &words[i + 2],
@@ -125,7 +124,7 @@ int secret_parse(struct arena *arena, const struct word *words, size_t count, st
     secret->name = word_plain(arena, words[named].text);
     if (is_login && parse_login(&words[1], rule, secret, diags) < 0)
         return -1;
-    if (!is_login && !is_variable(secret->name))
+    if (!is_login && !variable_name_is_valid(secret->name))
         return object_complain(diags, rule, &words[0], "write the variable that programs read it from",
                                "this is not the name of a variable");
     if (rule->source->layer == LAYER_REPOSITORY)
@@ -135,7 +134,7 @@ int secret_parse(struct arena *arena, const struct word *words, size_t count, st
     if (to + 1 >= unless || (to != named + 1 && !(has_source && to > 2)) || unless - to - 1 > MOST_HOSTS)
         return object_complain(diags, rule, &words[0], form, "this is not a whole rule for a secret");
     rule->secret = secret;
-    if (has_source && parse_from(arena, words + 2, to - 2, rule, secret, diags) < 0)
+    if (has_source && secret_parse_source(arena, words + 2, to - 2, rule, secret, diags) < 0)
         return -1;
     if (unless < count &&
         parse_unless(arena, words + unless + 1, count - unless - 1, rule, secret, diags) < 0)

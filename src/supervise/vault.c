@@ -32,7 +32,7 @@ enum {
 
 /* The value's shape. A command is not run before its secret is needed. */
 static int make_placeholder(struct vault *vault, const struct secret_object *secret, const char *hosts,
-                            struct err *err)
+                            bool is_of_forge, struct err *err)
 {
     not_zeroed char value[8192]; /* on the stack, which is never laid aside */
     size_t size = 0;
@@ -45,7 +45,7 @@ static int make_placeholder(struct vault *vault, const struct secret_object *sec
         got = read(fd, value + size, sizeof(value) - size);
     while (size && (value[size - 1] == '\n' || value[size - 1] == '\r'))
         size--;
-    struct kept_secret kept = {.secret = secret, .hosts = hosts};
+    struct kept_secret kept = {.secret = secret, .hosts = hosts, .is_of_forge = is_of_forge};
     int result = placeholder_make(&vault->arena, secret->name, bytes_of(value, size), &kept.placeholder, err);
     explicit_bzero(value, sizeof(value));
     if (result == 0)
@@ -63,6 +63,7 @@ static int write_settings(const struct vault *vault, struct err *err)
             buf_add_str(&lines, "secret ");
         buf_printf(&lines, "%s %s %s\n", kept->secret->name, kept->placeholder, kept->hosts);
     }
+    tokens_add_forges(vault->plan, &lines);
     judged_add_rules(vault->plan, &lines);
     auto_fd int fd = memfd_create("bawn-vault", MFD_CLOEXEC);
     if (fd < 0 || write(fd, buf_text(&lines), lines.size) != (ssize_t)lines.size ||
@@ -147,7 +148,16 @@ static int wait_for_both(struct vault *vault, struct err *err)
 static int add_secret(struct vault *vault, const struct operation *operation, struct err *err)
 {
     return operation->is_login ? logins_add(vault, operation, err)
-                               : make_placeholder(vault, operation->because->secret, operation->value, err);
+                               : make_placeholder(vault, operation->because->secret, operation->value, false, err);
+}
+
+static int add_token(struct vault *vault, const struct operation *operation, struct err *err)
+{
+    const struct secret_object *token = tokens_needed(vault->plan, operation);
+    if (!token)
+        return 0;
+    const char *hosts = host_with_port(&vault->arena, token->hosts[0].name, token->hosts[0].port);
+    return make_placeholder(vault, token, hosts, true, err);
 }
 
 int vault_begin(const struct plan *plan, const char *const *environment, const char *state,
@@ -174,7 +184,8 @@ int vault_begin(const struct plan *plan, const char *const *environment, const c
         return err_hint(err, "build bawn with OpenSSL (libssl-dev), or pass --secrets inside");
     }
     vec_each (const struct operation, operation, &plan->operations) {
-        if (operation->kind == OP_SECRET && add_secret(vault, operation, err) < 0)
+        if ((operation->kind == OP_SECRET && add_secret(vault, operation, err) < 0) ||
+            add_token(vault, operation, err) < 0)
             return -1;
     }
     return start(vault, path, err) < 0 || wait_for_both(vault, err) < 0 ? -1 : 0;
@@ -278,7 +289,7 @@ void vault_login_changed(void *self, const char *file)
     }
 }
 
-/* Lines of the back: `need NAME`, `refresh NAME`, `missing NAME`, `unusable NAME`, `trouble SENTENCE`. */
+/* Lines of the back: `need NAME`, `refresh NAME`, `missing NAME`, `unusable NAME`, `rejected NAME`, `trouble SENTENCE`. */
 static int back_ready(void *self, short events not_used, struct err *err not_used)
 {
     struct vault *vault = self;
@@ -307,6 +318,8 @@ static int back_ready(void *self, short events not_used, struct err *err not_use
         note_secret(vault, rest, "could not be read: its source gave nothing");
     else if (strcmp(told, "unusable") == 0 && vault_placeholder(vault, rest))
         note_secret(vault, rest, "cannot be sent: it must be 8 to 8192 characters without spaces");
+    else if (strcmp(told, "rejected") == 0 && vault_placeholder(vault, rest))
+        note_secret(vault, rest, "was refused by the server");
     else if (strcmp(told, "lost") == 0 && vault_placeholder(vault, rest))
         note_secret(vault, rest, "was refreshed, and could not be stored: you may have to log in again");
     else if (strcmp(told, "trouble") == 0)
@@ -357,6 +370,8 @@ static int front_ready(void *self, short events not_used, struct err *err not_us
         take_misused(vault, rest);
     else if (strcmp(told, "refused") == 0 && rest)
         judged_note_refused(vault, rest);
+    else if (strcmp(told, "git") == 0 && rest)
+        tokens_note(vault, rest);
     else if (strcmp(told, "untold") == 0)
         judged_note_untold(vault);
     return 0;

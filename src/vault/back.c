@@ -74,6 +74,7 @@ int back_run(struct vault_settings *settings, int link_fd, int front_fd)
 {
     static struct back back;
     struct err err = {0};
+    back.settings = settings;
     back.values = (struct values){.poller = &back.poller,
                                   .came = value_came,
                                   .keeper_came = keeper_came,

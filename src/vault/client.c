@@ -5,6 +5,7 @@
  *
  *   HEAD     reads the head of a request; nothing is sent to the back before it is complete and judged
  *   CONTENT  reads its content
+ *   PUSH     reads a push, as far as it takes to judge it; nothing is sent to the back meanwhile
  *   REFUSED  the policy refuses the request: reads its content and drops it, and answers itself
  *   ANSWER   the request is complete: nothing more is read until its answer has ended
  *   RAW      the server agreed to change to WebSocket: bytes pass in both directions
@@ -32,6 +33,7 @@ static void client_end(struct client *client, bool is_clean)
     poller_close(&client->tether);
     buf_free(&client->input);
     buf_free(&client->refusal);
+    pushing_free(client->pushing);
     scrub_free(&client->watch);
     *(client->previous ? &client->previous->next : &front->clients) = client->next;
     if (client->next)

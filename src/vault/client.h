@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "vault/authority.h"
 #include "vault/body.h"
+#include "vault/pushing.h"
 #include "vault/record.h"
 #include "vault/stream.h"
 #include "vault/swap.h"
@@ -28,7 +29,15 @@ void client_begin(struct front *front, const struct handed_connection *handed, s
 /* Ends the connections whose time is up. */
 void clients_keep_deadlines(struct front *front);
 
-enum client_state { CLIENT_HEAD, CLIENT_CONTENT, CLIENT_REFUSED, CLIENT_ANSWER, CLIENT_RAW, CLIENT_BYE };
+enum client_state {
+    CLIENT_HEAD,
+    CLIENT_CONTENT,
+    CLIENT_PUSH,
+    CLIENT_REFUSED,
+    CLIENT_ANSWER,
+    CLIENT_RAW,
+    CLIENT_BYE
+};
 
 struct client {
     struct front *front;
@@ -47,7 +56,9 @@ struct client {
     struct buf input; /* decrypted, not yet read as HTTP */
     struct body body;
     bool is_judged;         /* rules decide about each request */
+    struct git_request git; /* the request, if it is one of git to a repository with a token */
     struct buf refusal;     /* in REFUSED: our answer */
+    struct pushing *pushing; /* in PUSH, and in REFUSED if a push is refused */
     struct patterns others; /* placeholders of secrets that are not for this host */
     struct scrub watch;     /* for those */
     int64_t deadline;       /* 0: none */

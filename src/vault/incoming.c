@@ -129,6 +129,7 @@ static void tell_refused(struct client *client, const char *sentence)
 /* The answer follows the request's content. A client that may not send it, or sends much, is better told at once, and loses the connection. */
 static void begin_refusal(struct client *client, const struct refusal *refusal, const struct head *head)
 {
+    client->answer_is_last = false;
     bool is_large = head->framing == FRAMING_CHUNKED ||
                     (head->framing == FRAMING_LENGTH && head->length > LARGEST_DROPPED);
     bool is_last = head->is_last || head->expects || is_large;
@@ -160,13 +161,18 @@ static bool judge(struct client *client, const struct head *head)
         client_refuse(client, "400 Bad Request", sentence);
         return false;
     }
-    const struct rule *rule =
-        decide_request(&client->front->settings->policy, &host, client->port, &request, NULL).decides;
-    if (rule && rule->verb == VERB_CONNECT)
+    const struct vault_settings *settings = client->front->settings;
+    const struct rule *rule = decide_request(&settings->policy, &host, client->port, &request, NULL).decides;
+    bool is_allowed = rule && rule->verb == VERB_CONNECT;
+    bool is_refused_to_git =
+        is_allowed && !client->git.forge && repository_has(settings, client->host, client->port, request.path);
+    if (is_allowed && !is_refused_to_git)
         return true;
     struct refusal refusal = {
         .method = head->method, .host = client->host, .port = client->port, .path = request.path};
-    if (rule) {
+    if (is_refused_to_git || !rule)
+        refusal.reason = repository_problem(settings, client->host, client->port, request.path);
+    else {
         refusal.verb = verb_word(rule->verb);
         refusal.object = rule->written;
         refusal.place = rule->source->name;
@@ -175,6 +181,141 @@ static bool judge(struct client *client, const struct head *head)
     return false;
 }
 
+/* --- git ---------------------------------------------------------------------------------------------------------- */
+
+static void end_push(struct client *client)
+{
+    pushing_free(client->pushing);
+    client->pushing = NULL;
+}
+
+/* For the journal: `git WHAT REPOSITORY`, of a push with each ref. If bawn does not read as fast, the line is lost. */
+static void tell_git(const struct client *client, const char *what, const struct push_command *command)
+{
+    char line[LONGEST_TOLD];
+    const char *repository = client->git.forge->secret;
+    if (command)
+        snprintf(line, sizeof(line), "git %s %s %s %s %s", what, repository, command->before.digits,
+                 command->after.digits, command->ref);
+    else
+        snprintf(line, sizeof(line), "git %s %s", what, repository);
+    if (passing_send(client->front->link.fd, line, strlen(line), -1) < 0)
+        return;
+}
+
+static void tell_refs(const struct client *client, const char *what)
+{
+    vec_each (const struct push_command, command, &client->pushing->push.commands)
+        tell_git(client, what, command);
+}
+
+/* What is wrong with a request that has the target of one of git's; NULL: nothing. */
+static const char *problem_with_git(const struct client *client, const struct head *head)
+{
+    bool has_content = head->framing == FRAMING_CHUNKED || (head->framing == FRAMING_LENGTH && head->length);
+    if (head->framing == FRAMING_UPGRADE)
+        return "git changes no protocol";
+    if (!client->git.has_content && has_content)
+        return "git sends no content with it";
+    if (client->git.is_push && head->is_encoded)
+        return "the commands of a compressed push cannot be judged";
+    return NULL;
+}
+
+static void begin_push(struct client *client, const struct head *head, struct bytes text)
+{
+    client->pushing = pushing_begin(client->front->settings, client->git.forge, text);
+    if (head->expects)
+        stream_write(&client->stream, bytes_of("HTTP/1.1 100 Continue\r\n\r\n", 25));
+    body_begin(&client->body, head);
+    client->answer_is_last = head->is_last;
+    client->deadline = now_milliseconds() + VAULT_PATIENCE;
+    client->state = CLIENT_PUSH;
+}
+
+/* As a server refuses: git shows it once it has sent everything. */
+static void refuse_push(struct client *client)
+{
+    auto_buf struct buf report = {0};
+    tell_refs(client, "refused");
+    push_add_refusal(&client->pushing->push, &report);
+    if (!report.size) {
+        client_refuse(client, "403 Forbidden", "this push is refused, and git asked for no report");
+        return;
+    }
+    client->refusal.size = 0;
+    buf_printf(&client->refusal,
+               "HTTP/1.1 200 OK\r\nContent-Type: application/x-git-receive-pack-result\r\n"
+               "Cache-Control: no-cache\r\nContent-Length: %zu\r\n%s\r\n",
+               report.size, client->answer_is_last ? "Connection: close\r\n" : "");
+    buf_add(&client->refusal, report.bytes, report.size);
+    client->state = CLIENT_REFUSED;
+}
+
+/* The commands were written anew, so the content may have another length than the client told. */
+static bool pass_push(struct client *client)
+{
+    static struct head head;
+    struct pushing *pushing = client->pushing;
+    auto_buf struct buf content = {0}, text = {0};
+    size_t taken = 0;
+    if (head_read_request(bytes_of(pushing->head.bytes, pushing->head.size), client->host, client->port, &head) ||
+        *client->failure) {
+        client_refuse(client, "502 Bad Gateway", *client->failure ? client->failure : "this push is refused");
+        return false;
+    }
+    pushing_add(pushing, &content, &taken);
+    if (head.framing == FRAMING_LENGTH)
+        head.length = head.length - taken + content.size;
+    head_write_request(&head, client->host, client->port, &text);
+    tell_refs(client, "pushed");
+    end_push(client);
+    channel_add(&client->channel, RECORD_HEAD, bytes_of(text.bytes, text.size));
+    client->is_head = client->has_answer = false;
+    client->deadline = 0;
+    client->state = CLIENT_CONTENT;
+    bool is_done = client->body.state == BODY_DONE;
+    if (!pass_content(client, RECORD_CONTENT, bytes_of(content.bytes, content.size), is_done))
+        return false;
+    if (is_done)
+        end_request(client);
+    return true;
+}
+
+static bool read_push(struct client *client)
+{
+    auto_buf struct buf content = {0};
+    ptrdiff_t taken = body_take(&client->body, bytes_of(client->input.bytes, client->input.size),
+                                RECORD_CONTENT_LARGEST, &content);
+    char sentence[256];
+    if (taken < 0) {
+        client_refuse(client, "400 Bad Request", "this request is refused: its chunks are malformed");
+        return false;
+    }
+    drop_input(client, (size_t)taken);
+    bool is_done = client->body.state == BODY_DONE;
+    if (taken == 0 && !is_done)
+        return false;
+    switch (pushing_take(client->pushing, bytes_of(buf_text(&content), content.size), is_done)) {
+    case PUSHING_MORE:
+        client->deadline = now_milliseconds() + VAULT_PATIENCE;
+        return true;
+    case PUSHING_PASSES:
+        return pass_push(client);
+    case PUSHING_REFUSED:
+        refuse_push(client);
+        return client->state == CLIENT_REFUSED;
+    case PUSHING_BAD:
+        snprintf(sentence, sizeof(sentence), "this push is refused: %s", client->pushing->problem);
+        tell_refused(client, sentence);
+        client_refuse(client, "403 Forbidden", sentence);
+        return false;
+    }
+    return false;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
 /* Drops the content of a refused request, and answers after it. */
 static bool drop_content(struct client *client)
 {
@@ -182,15 +323,25 @@ static bool drop_content(struct client *client)
     ptrdiff_t taken = body_take(&client->body, bytes_of(client->input.bytes, client->input.size),
                                 RECORD_CONTENT_LARGEST, &dropped);
     drop_input(client, taken > 0 ? (size_t)taken : 0);
+    if (taken > 0 && client->pushing) /* git reads no answer before it has sent its pack, which may be large */
+        client->deadline = now_milliseconds() + VAULT_PATIENCE;
     if (client->body.state != BODY_DONE)
         return taken > 0;
     stream_write(&client->stream, bytes_of(client->refusal.bytes, client->refusal.size));
+    end_push(client);
     client->deadline = 0;
     client->state = CLIENT_HEAD;
+    if (client->answer_is_last)
+        client_begin_farewell(client);
     return true;
 }
 
-/* ------------------------------------------------------------------------------------------------------------------ */
+static void refuse_malformed(struct client *client, const char *problem)
+{
+    char sentence[256];
+    snprintf(sentence, sizeof(sentence), "this request is refused: %s", problem);
+    client_refuse(client, "400 Bad Request", sentence);
+}
 
 static bool read_head(struct client *client)
 {
@@ -206,9 +357,7 @@ static bool read_head(struct client *client)
         size < 0 ? "its head is too large"
                  : head_read_request(bytes_of(input.at, (size_t)size), client->host, client->port, &head);
     if (problem) {
-        char sentence[256];
-        snprintf(sentence, sizeof(sentence), "this request is refused: %s", problem);
-        client_refuse(client, "400 Bad Request", sentence);
+        refuse_malformed(client, problem);
         return false;
     }
     auto_buf struct buf text = {0};
@@ -217,13 +366,26 @@ static bool read_head(struct client *client)
         client_alarm(client);
         return false;
     }
+    client->git = repository_read(client->front->settings, client->host, client->port, head.method, head.target);
     if (client->is_judged && !judge(client, &head)) {
         drop_input(client, (size_t)size);
         return client->state == CLIENT_REFUSED;
     }
+    problem = client->git.forge ? problem_with_git(client, &head) : NULL;
+    if (problem) {
+        refuse_malformed(client, problem);
+        return false;
+    }
     if (*client->failure) {
         client_refuse(client, "502 Bad Gateway", client->failure);
         return false;
+    }
+    if (client->git.forge && !client->git.has_content)
+        tell_git(client, client->git.is_push ? "push" : "fetch", NULL);
+    if (client->git.is_push && client->git.has_content) {
+        begin_push(client, &head, bytes_of(text.bytes, text.size));
+        drop_input(client, (size_t)size);
+        return true;
     }
     channel_add(&client->channel, RECORD_HEAD, bytes_of(text.bytes, text.size));
     if (head.expects)
@@ -282,6 +444,8 @@ bool client_read_request(struct client *client)
         return read_head(client);
     case CLIENT_CONTENT:
         return read_content(client);
+    case CLIENT_PUSH:
+        return read_push(client);
     case CLIENT_REFUSED:
         return drop_content(client);
     case CLIENT_RAW:

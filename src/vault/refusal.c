@@ -13,7 +13,9 @@ void refusal_add_sentence(const struct refusal *refusal, struct buf *out)
     buf_add_char(out, ' ');
     buf_add(out, refusal->path, is_cut ? REFUSAL_LONGEST_PATH : size);
     buf_add_str(out, is_cut ? "…" : "");
-    if (refusal->verb)
+    if (refusal->reason)
+        buf_printf(out, " is refused: %s", refusal->reason);
+    else if (refusal->verb)
         buf_printf(out, " is refused by `%s %s` (%s)", refusal->verb, refusal->object, refusal->place);
     else
         buf_add_str(out, " is allowed by no rule on requests");
@@ -39,8 +41,9 @@ static void add_body(const struct refusal *refusal, bool as_json, struct buf *ou
     add_question(refusal, &question);
     buf_printf(&message,
                "bawn: this request to %s was not sent, on purpose: %s. `%s` explains it. Ask the person who "
-               "started this run if you need it: they can add a `connect` rule for this path.",
-               refusal->host, buf_text(&sentence), buf_text(&question));
+               "started this run if you need it: they can add a `%s` rule for it.",
+               refusal->host, buf_text(&sentence), buf_text(&question),
+               refusal->reason ? "forge" : "connect");
     if (!as_json) {
         buf_printf(out, "%s\n", buf_text(&message));
         return;

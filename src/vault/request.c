@@ -1,9 +1,26 @@
 /* Requests of a server: records of the front, and the secrets that are put into their heads. */
 #include <string.h>
 
+#include "base/base64.h"
 #include "vault/server.h"
 
 enum { SECRET_PATIENCE = 120000 };
+
+/* The token that goes with a request of git; NULL: the request is none. */
+static struct value *token_for(const struct server *server, const struct head *head)
+{
+    struct values *values = &server->back->values;
+    const struct vault_forge *forge = repository_read(server->back->settings, server->host, server->port,
+                                                      head->method, head->target)
+                                          .forge;
+    for (size_t i = 0; forge && i < values->count; i++) {
+        struct value *value = &values->at[i];
+        if (strcmp(value->secret->name, forge->secret) == 0 &&
+            secret_is_for(value->secret, server->host, server->port))
+            return value;
+    }
+    return NULL;
+}
 
 /* Is every secret there that the head asks for? If not, asks bawn for it. */
 static bool has_secrets(struct server *server)
@@ -15,6 +32,11 @@ static bool has_secrets(struct server *server)
     if (head_read_request(bytes_of(server->request.bytes, server->request.size), server->host, server->port,
                           &head))
         return true; /* send_head refuses it */
+    struct value *token = token_for(server, &head);
+    if (token && token->state != VALUE_KNOWN) {
+        value_ask(token);
+        has_all = false;
+    }
     for (size_t i = 0; i < back->values.count; i++) {
         struct value *value = &back->values.at[i];
         if (value->state == VALUE_KNOWN || !secret_is_for(value->secret, server->host, server->port))
@@ -68,6 +90,33 @@ static struct bytes swapped(struct server *server, struct bytes value, struct ar
     return value;
 }
 
+/* "Basic X", as git sends a token: nothing inside stands for it. Returns false if it cannot be sent. */
+static bool add_token(struct server *server, struct head *head, struct arena *scratch)
+{
+    struct back *back = server->back;
+    struct value *token = token_for(server, head);
+    server->token = token;
+    if (!token)
+        return true;
+    const char *user = repository_read(back->settings, server->host, server->port, head->method, head->target)
+                           .forge->user;
+    auto_buf struct buf plain = {0}, value = {0};
+    buf_printf(&plain, "%s:%.*s", user, (int)token->bytes.size, token->bytes.at);
+    buf_add_str(&value, "Basic ");
+    base64_add(&value, bytes_of(plain.bytes, plain.size));
+    struct bytes full = bytes_of(arena_copy(scratch, value.bytes, value.size), value.size);
+    explicit_bzero(plain.bytes, plain.size);
+    explicit_bzero(value.bytes, value.size);
+    head_drop(head, "authorization");
+    if (head->count == HEAD_MOST_FIELDS ||
+        !patterns_add(&back->patterns, &back->arena, token->bytes, token->placeholder) ||
+        !watch_for(back, bytes_after(full, strlen("Basic ")), token->placeholder))
+        return false;
+    token->is_used = true;
+    head->fields[head->count++] = (struct field){bytes_of("Authorization", 13), full};
+    return true;
+}
+
 /* Sends the head, with the secrets in it. Returns false if it is not one that the front would write. */
 static bool send_head(struct server *server)
 {
@@ -94,7 +143,7 @@ static bool send_head(struct server *server)
         if (swap_is_for(head.fields[i].name))
             head.fields[i].value = swapped(server, head.fields[i].value, &scratch);
     }
-    if (server->stream.is_broken)
+    if (!add_token(server, &head, &scratch) || server->stream.is_broken)
         return false;
     head_write_request(&head, server->host, server->port, &text);
     stream_write(&server->stream, bytes_of(text.bytes, text.size));

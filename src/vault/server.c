@@ -84,6 +84,17 @@ static void forget_tokens(struct server *server)
     }
 }
 
+/* git would ask for a name and a password, which are not inside. The token may be out of date: it is read again. */
+static void refuse_token(struct server *server, struct head *head)
+{
+    static const char reason[] = "Forbidden";
+    head->status = 403;
+    head->reason = bytes_of(reason, strlen(reason));
+    head_drop(head, "www-authenticate");
+    server->token->state = VALUE_UNKNOWN;
+    values_tell(&server->back->values, "rejected", server->token->secret->name);
+}
+
 static bool read_head(struct server *server)
 {
     static struct head head;
@@ -102,6 +113,9 @@ static bool read_head(struct server *server)
         server_fail(server, sentence);
         return false;
     }
+    bool is_rejected = head.status == 401;
+    if (is_rejected && server->token)
+        refuse_token(server, &head);
     bool is_interim = head.status < 200 && head.framing != FRAMING_UPGRADE;
     if (!is_interim) {
         if (server->refresh)
@@ -112,7 +126,7 @@ static bool read_head(struct server *server)
         server->has_answer = true;
         server->is_last = head.is_last;
     }
-    if (head.status == 401)
+    if (is_rejected)
         forget_tokens(server);
     if (head.framing == FRAMING_UPGRADE)
         server->state = SERVER_RAW;

@@ -10,6 +10,7 @@
 #include "vault/values.h"
 
 struct back {
+    const struct vault_settings *settings;
     struct poller poller;
     struct watcher front;
     SSL_CTX *context;
@@ -61,6 +62,7 @@ struct server {
     struct buf input;      /* decrypted, not yet read as HTTP */
     struct body body;
     struct scrub scrub;
+    struct value *token;     /* of a repository, that was sent with the request; NULL: none */
     struct refresh *refresh; /* of a login, or a request that may be one; NULL: none */
     int64_t deadline;        /* 0: none */
 };

@@ -45,6 +45,36 @@ static int take_secret(struct vault_settings *settings, bool is_token, char *res
     return 0;
 }
 
+static int take_forge(struct vault_settings *settings, char *rest, struct err *err)
+{
+    struct arena *arena = &settings->arena;
+    enum { SECRET, USER, HOST, PATH, LETTERS, FIELDS, MOST_REFS = 64 };
+    const char *fields[FIELDS], *problem = NULL, *hint = NULL;
+    for (size_t i = 0; i < FIELDS; i++) {
+        if (!rest)
+            return err_set(err, "a repository needs a secret, a user, a host, a path and rights");
+        fields[i] = arena_str(arena, strsep(&rest, " "));
+    }
+    const char **refs = arena_alloc(arena, MOST_REFS * sizeof(*refs));
+    struct vault_forge forge = {.secret = fields[SECRET],
+                                .user = fields[USER],
+                                .path = fields[PATH],
+                                .may_fetch = strchr(fields[LETTERS], 'r'),
+                                .push = {.refs = refs,
+                                         .may_force = strchr(fields[LETTERS], 'f'),
+                                         .may_delete = strchr(fields[LETTERS], 'd'),
+                                         .may_send_options = strchr(fields[LETTERS], 'o')}};
+    if (host_parse_target(arena, fields[HOST], &forge.host, &problem, &hint) < 0)
+        return err_set(err, "%s: %s", fields[HOST], problem);
+    for (const char *ref; rest && (ref = strsep(&rest, " "));) {
+        if (forge.push.ref_count == MOST_REFS)
+            return err_set(err, "a rule has too many refs");
+        refs[forge.push.ref_count++] = arena_str(arena, ref);
+    }
+    vec_push(&settings->forges, forge);
+    return 0;
+}
+
 /* "LAYER LOCKED VERB OBJECT", a tab, and where the rule stands. bawn wrote it from a rule that it has parsed. */
 static int take_rule(struct vault_settings *settings, char *rest, struct err *err)
 {
@@ -74,6 +104,8 @@ static int take_line(struct vault_settings *settings, char *line, struct err *er
     bool is_token = strcmp(verb, "token") == 0;
     if ((strcmp(verb, "secret") == 0 || is_token) && line)
         return take_secret(settings, is_token, line, err);
+    if (strcmp(verb, "forge") == 0 && line)
+        return take_forge(settings, line, err);
     if (strcmp(verb, "rule") == 0 && line)
         return take_rule(settings, line, err);
     return err_set(err, "'%s' is not understood", verb);

@@ -89,6 +89,8 @@ static bool keep_value(struct value *value, struct bytes bytes)
         return false;
     if (value->secret->kind)
         return value_set(value, bytes);
+    if (bytes_equal(value->bytes, bytes))
+        return true; /* it was read again, because a server refused it */
     value->bytes = values_keep(value->all, bytes);
     return value->bytes.size > 0;
 }

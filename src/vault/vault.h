@@ -24,7 +24,9 @@
  *   5. Every buffer has a limit. Beyond it nothing more is read.
  *   6. At a host with a rule on requests the front judges each head, before the back gets a byte of it. A request that is refused is answered
  *      here. So these rules hold as long as the front's parsers do: one that was taken over could send any request to its hosts.
- *   7. A token that a server has issued is stored on the host before anything else is done with it (refresh.c).
+ *   7. The token of a repository goes only with the requests of git to that repository, which the back compares itself. Of a push nothing reaches the
+ *      back before the front has judged all of its commands.
+ *   8. A token that a server has issued is stored on the host before anything else is done with it (refresh.c).
  *
  * A file calls only files further down in this list:
  *
@@ -35,7 +37,9 @@
  *   grant.c       what is said when a login is refreshed
  *   stream.c      TLS on a socket
  *   record.c      messages between front and back
+ *   pushing.c     a push: its commands, and the commits that prove a fast-forward
  *   body.c, head.c, refusal.c  HTTP
+ *   repository.c  requests of git
  *   settings.c    which placeholder belongs to which secret and hosts, and which rules judge requests
  *   confine.c     the walls that both put around themselves
  */
@@ -45,6 +49,7 @@
 #include "base/err.h"
 #include "base/token.h"
 #include "base/vec.h"
+#include "git/push.h"
 #include "kernel/handed.h"
 #include "kernel/poller.h"
 #include "policy/policy.h"
@@ -64,16 +69,27 @@ struct vault_secret {
     VEC(struct host_object) hosts;
 };
 
+/* A rule about a repository whose token stays outside. */
+struct vault_forge {
+    const char *secret; /* the name of its token, which is the name of the repository */
+    const char *user;   /* that goes with the token */
+    struct host_object host;
+    const char *path; /* "acme/app" */
+    bool may_fetch;
+    struct push_rule push; /* without refs nothing may be pushed */
+};
+
 struct vault_settings {
     struct arena arena;
     VEC(struct vault_secret) secrets;
+    VEC(struct vault_forge) forges;
     struct policy
         policy; /* rules about hosts and requests, if requests are judged; policy/decide.h decides */
 };
 
 /*
- * Lines `secret NAME PLACEHOLDER HOST:PORT…`, `token KIND ENTRY NAME PLACEHOLDER HOST:PORT…`, and `rule LAYER LOCKED VERB OBJECT`, with a tab and
- * the rule's place after it.
+ * Lines `secret NAME PLACEHOLDER HOST:PORT…`, `token KIND ENTRY NAME PLACEHOLDER HOST:PORT…`, `forge SECRET USER HOST:PORT PATH LETTERS REF…` (a
+ * letter is r, f, d, o for a right, or -), and `rule LAYER LOCKED VERB OBJECT`, with a tab and the rule's place after it.
  */
 int settings_read(int fd, struct vault_settings *settings, struct err *err) must_check;
 
@@ -82,6 +98,26 @@ bool settings_judge(const struct vault_settings *settings, const char *host, uin
 
 /* May the secret be sent to the host? */
 bool secret_is_for(const struct vault_secret *secret, const char *host, uint16_t port);
+
+/* --- repository --- */
+
+/* What git asks for over https. */
+struct git_request {
+    const struct vault_forge *forge; /* the first rule that allows it; NULL: it is none that may be made */
+    bool is_push;
+    bool has_content; /* commands and a pack, or what a fetch wants; without it, git asks for the refs */
+};
+
+/* Reads a request to the host. Only the spellings that git itself uses are understood. */
+struct git_request repository_read(const struct vault_settings *settings, const char *host, uint16_t port,
+                                   struct bytes method, struct bytes target);
+
+/* Is it a path that git asks for, of a repository with a token? Only requests that repository_read understands may have it. */
+bool repository_has(const struct vault_settings *settings, const char *host, uint16_t port, const char *path);
+
+/* Why the request of git, or of Git LFS, for this path is refused; NULL: there is no repository with a token at this host, or it is no such request. */
+const char *repository_problem(const struct vault_settings *settings, const char *host, uint16_t port,
+                               const char *path);
 
 /* --- confine --- */
 

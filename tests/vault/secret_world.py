@@ -10,6 +10,7 @@ import threading
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "egress"), str(HERE.parent / "agents")]
+import forge_world
 import login_world
 import model_world
 import world
@@ -24,6 +25,7 @@ class Api(world.SecureWeb):
         is_one = super().parse_request()
         if is_one:
             model_world.take_over(self)
+            forge_world.take_over(self)
         return is_one
 
     def remember(self) -> bytes:
