@@ -114,8 +114,9 @@ static void take_length_and_distance(struct inflater *inflater, unsigned symbol,
 {
     static const uint16_t lengths[] = {3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23, 27,
                                        31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
-    static const uint16_t starts[] = {1,   2,   3,   4,   5,   7,    9,    13,   17,   25,   33,   49,   65,    97,    129,
-                                      193, 257, 385, 513, 769, 1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577};
+    static const uint16_t starts[] = {1,    2,    3,    4,    5,    7,    9,    13,    17,    25,
+                                      33,   49,   65,   97,   129,  193,  257,  385,   513,   769,
+                                      1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577};
     size_t which = symbol - END_OF_BLOCK - 1;
     if (which >= array_len(lengths)) {
         fail(inflater, INFLATE_BAD);
@@ -160,7 +161,8 @@ static void take_fixed(struct inflater *inflater)
 }
 
 /* The lengths of both codes, which are compressed themselves. Returns false if they are malformed. */
-static bool take_lengths(struct inflater *inflater, const struct code *code, unsigned char *lengths, size_t count)
+static bool take_lengths(struct inflater *inflater, const struct code *code, unsigned char *lengths,
+                         size_t count)
 {
     enum { AGAIN = 16, FEW_ZEROS, MANY_ZEROS };
     for (size_t i = 0; i < count && !inflater->has_failed;) {
@@ -184,10 +186,12 @@ static bool take_lengths(struct inflater *inflater, const struct code *code, uns
 static void take_dynamic(struct inflater *inflater)
 {
     enum { ORDER = 19 };
-    static const unsigned char order[ORDER] = {16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15};
+    static const unsigned char order[ORDER] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
+                                               11, 4,  12, 3, 13, 2, 14, 1, 15};
     unsigned char lengths[LITERALS + DISTANCES] = {0}, of_lengths[ORDER] = {0};
     struct code code, distances;
-    size_t literals = 257 + take_bits(inflater, 5), far = 1 + take_bits(inflater, 5), count = 4 + take_bits(inflater, 4);
+    size_t literals = 257 + take_bits(inflater, 5), far = 1 + take_bits(inflater, 5),
+           count = 4 + take_bits(inflater, 4);
     for (size_t i = 0; i < count; i++)
         of_lengths[order[i]] = (unsigned char)take_bits(inflater, 3);
     if (inflater->has_failed)

@@ -19,7 +19,7 @@ void pack_begin(struct pack *pack, struct push *push)
     *pack = (struct pack){0};
     vec_each (struct push_command, command, &push->commands) {
         struct ancestry proof;
-        if (!command->needs_proof)
+        if (!command->needs_proof || pack->proofs.count == PACK_MOST_PROOFS)
             continue;
         ancestry_begin(&proof, command);
         vec_push(&pack->proofs, proof);
@@ -80,7 +80,7 @@ static size_t reached(const struct pack *pack)
 /* A proof needs children before their parents. Where the pack has a parent first, another round reaches it. */
 static void finish(struct pack *pack)
 {
-    enum { MOST_ROUNDS = 8 };
+    enum { MOST_ROUNDS = 4 };
     size_t before = 0;
     pack->is_done = true;
     for (size_t round = 0; round < MOST_ROUNDS && !is_all_proven(pack) && reached(pack) > before; round++) {
@@ -137,7 +137,8 @@ static bool apply_delta(struct bytes base, struct bytes delta, struct buf *out)
         struct bytes from = is_copy ? base : delta;
         offset = 0;
         size = order;
-        if (is_copy && (!take_masked(&delta, order & 0xf, &offset) || !take_masked(&delta, order >> 4 & 7, &size)))
+        if (is_copy &&
+            (!take_masked(&delta, order & 0xf, &offset) || !take_masked(&delta, order >> 4 & 7, &size)))
             return false;
         if (is_copy && size == 0)
             size = 0x10000;
@@ -207,7 +208,8 @@ static const struct pack_commit *commit_at(const struct pack *pack, size_t offse
         else
             high = middle;
     }
-    return low < pack->commits.count && pack->commits.at[low].offset == offset ? &pack->commits.at[low] : NULL;
+    return low < pack->commits.count && pack->commits.at[low].offset == offset ? &pack->commits.at[low]
+                                                                               : NULL;
 }
 
 static void keep(struct pack *pack, struct bytes content)
@@ -227,7 +229,8 @@ static int take_entry(struct pack *pack, struct bytes all)
         return result;
     const struct pack_commit *base = entry.kind == OFFSET_DELTA ? commit_at(pack, entry.base) : NULL;
     if ((entry.kind != COMMIT && entry.kind != TAG && !base) || entry.size > ANCESTRY_LARGEST_COMMIT ||
-        pack->total > PACK_LARGEST_COMMITS || pack->commits.count == PACK_MOST_COMMITS)
+        pack->total > PACK_LARGEST_COMMITS || pack->commits.count == PACK_MOST_COMMITS ||
+        reached(pack) > ANCESTRY_MOST_COMMITS)
         return -1;
     auto_buf struct buf content = {0}, made = {0};
     size_t used = 0;

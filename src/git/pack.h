@@ -10,7 +10,8 @@
 
 enum {
     PACK_MOST_COMMITS = 20000,
-    PACK_LARGEST_COMMITS = 32 * 1024 * 1024, /* of all, when they are decompressed */
+    PACK_LARGEST_COMMITS = 16 * 1024 * 1024, /* of all, when they are decompressed */
+    PACK_MOST_PROOFS = 16,                   /* further updates have none */
 };
 
 struct pack_commit {

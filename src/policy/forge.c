@@ -7,8 +7,7 @@
 
 enum { MOST_REFS = 64, LONGEST_PATH = 255 };
 
-static const char form[] =
-    "write `forge HOST/OWNER/REPO fetch push refs/heads/agent/*`, perhaps with `token from SOURCE` at its end";
+static const char form[] = "write `forge HOST/OWNER/REPO fetch push refs/heads/agent/*`";
 
 /* One part of a path on a server. It is quoted for the server's shell, and never read as an option. */
 static bool is_part(const char *part, size_t size)
@@ -219,10 +218,9 @@ const char *forge_rights(struct arena *arena, const struct forge_object *forge)
         buf_printf(&text, "%s%s", i ? " " : text.size ? " push " : "push ", forge->refs[i]);
     buf_printf(&text, "%s%s%s", forge->may_force ? " push+force" : "",
                forge->may_delete ? " push+delete" : "", forge->may_send_options ? " push+options" : "");
-    static const char *const sources[] = {
-        [SECRET_ENVIRONMENT] = "env", [SECRET_FILE] = "file",
-        [SECRET_COMMAND] = "command", [SECRET_KEYRING] = "keyring",
-        [SECRET_CREDENTIAL] = "credential", [SECRET_LOGIN] = "login"};
+    static const char *const sources[] = {[SECRET_ENVIRONMENT] = "env",       [SECRET_FILE] = "file",
+                                          [SECRET_COMMAND] = "command",       [SECRET_KEYRING] = "keyring",
+                                          [SECRET_CREDENTIAL] = "credential", [SECRET_LOGIN] = "login"};
     if (forge->token)
         buf_printf(&text, " token from %s", sources[forge->token->source]);
     return arena_str(arena, buf_text(&text));

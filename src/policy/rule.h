@@ -208,8 +208,8 @@ struct forge_object {
     uint16_t port;    /* 0: as ssh's configuration says, or that of https */
     const char *path; /* "acme/app", without ".git" */
     bool may_fetch, may_force, may_delete, may_send_options;
-    const char *const *refs; /* patterns of the refs that may be pushed to */
-    size_t ref_count;        /* 0: nothing may be pushed */
+    const char *const *refs;           /* patterns of the refs that may be pushed to */
+    size_t ref_count;                  /* 0: nothing may be pushed */
     const struct secret_object *token; /* for https; NULL: git reaches it by ssh */
 };
 

@@ -227,7 +227,7 @@ static void add_secrets(struct listing *listing)
 
 static void add_forges(struct listing *listing)
 {
-    begin(listing, "Repositories on servers: git by ssh, with your keys outside");
+    begin(listing, "Repositories on servers: git by ssh, or by https with a token, with your keys outside");
     vec_each (const struct operation, operation, &listing->plan->operations) {
         if (operation->kind == OP_FORGE)
             add_line(listing, operation->name, operation->value, operation->because);

@@ -300,7 +300,7 @@ static bool names_repository(struct arena *arena, const char *asked, const struc
     return false;
 }
 
-/* What git may do there by ssh, with keys that stay outside. */
+/* What git may do there, with keys and tokens that stay outside. */
 static void answer_repository(const struct plan *plan, const char *asked, struct answer *answer)
 {
     struct arena *arena = plan->policy->arena;

@@ -53,6 +53,6 @@ void tokens_note(struct vault *vault, char *rest)
     bool is_known = repository && vault_placeholder(vault, repository) && (!before || (after && rest));
     if (!is_known || !text_is_among(what, known, array_len(known)) || vault->git_events++ >= MOST_EVENTS)
         return;
-    journal_event(vault->journal, "forge", "repository", repository, "what", what, "ref", rest, "before", before,
-                  "after", after);
+    journal_event(vault->journal, "forge", "repository", repository, "what", what, "ref", rest, "before",
+                  before, "after", after);
 }

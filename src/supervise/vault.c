@@ -147,8 +147,9 @@ static int wait_for_both(struct vault *vault, struct err *err)
 
 static int add_secret(struct vault *vault, const struct operation *operation, struct err *err)
 {
-    return operation->is_login ? logins_add(vault, operation, err)
-                               : make_placeholder(vault, operation->because->secret, operation->value, false, err);
+    return operation->is_login
+               ? logins_add(vault, operation, err)
+               : make_placeholder(vault, operation->because->secret, operation->value, false, err);
 }
 
 static int add_token(struct vault *vault, const struct operation *operation, struct err *err)
@@ -312,14 +313,15 @@ static int back_ready(void *self, short events not_used, struct err *err not_use
         answer_need(vault, rest);
     else if (strcmp(told, "refresh") == 0)
         answer_refresh(vault, rest);
-    else if (vault->events++ >= MOST_EVENTS)
+    else if (strcmp(told, "rejected") == 0 && vault_placeholder(vault, rest)) {
+        if (vault->git_events++ < MOST_EVENTS)
+            note_secret(vault, rest, "was refused by the server");
+    } else if (vault->events++ >= MOST_EVENTS)
         return 0;
     else if (strcmp(told, "missing") == 0 && vault_placeholder(vault, rest))
         note_secret(vault, rest, "could not be read: its source gave nothing");
     else if (strcmp(told, "unusable") == 0 && vault_placeholder(vault, rest))
         note_secret(vault, rest, "cannot be sent: it must be 8 to 8192 characters without spaces");
-    else if (strcmp(told, "rejected") == 0 && vault_placeholder(vault, rest))
-        note_secret(vault, rest, "was refused by the server");
     else if (strcmp(told, "lost") == 0 && vault_placeholder(vault, rest))
         note_secret(vault, rest, "was refreshed, and could not be stored: you may have to log in again");
     else if (strcmp(told, "trouble") == 0)

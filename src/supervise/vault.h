@@ -44,7 +44,7 @@ struct vault {
     size_t
         refused_requests; /* of those, about requests that the policy refuses; counted apart, so that they hide no alarm */
     size_t git_events; /* what git did with repositories whose tokens stay outside; counted apart, too */
-    bool has_untold; /* it is recorded that some are not */
+    bool has_untold;   /* it is recorded that some are not */
     void (*refused)(void *self, const char *host, const char *port, const char *sentence);
     void *refused_self;
     misused_list misused;

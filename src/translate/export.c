@@ -196,7 +196,7 @@ void lose_what_is_bawns(struct export *export)
         export, LOST_GRANT, OP_SECRET,
         "secrets that stay outside: this format has no placeholders, so these variables are not set");
     lose_operations(export, LOST_GRANT, OP_FORGE,
-                    "git by ssh with your keys outside: nothing there answers git");
+                    "git with your keys or a token outside: nothing there answers git");
     lose(export, LOST_OTHER,
          "the journal, undo and review of changes, decoys, and the check that each wall holds");
 }

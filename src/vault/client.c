@@ -33,7 +33,7 @@ static void client_end(struct client *client, bool is_clean)
     poller_close(&client->tether);
     buf_free(&client->input);
     buf_free(&client->refusal);
-    pushing_free(client->pushing);
+    client_end_push(client);
     scrub_free(&client->watch);
     *(client->previous ? &client->previous->next : &front->clients) = client->next;
     if (client->next)

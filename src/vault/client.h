@@ -17,6 +17,7 @@ struct front {
     struct authority authority;
     struct client *clients; /* the newest first */
     size_t client_count;
+    size_t push_count; /* clients that push, and whose push is not judged yet or refused */
     struct buf
         refused; /* the last line about a refused request: a client that tries again is not told of again */
     bool has_untold; /* bawn was too busy to be told of one */
@@ -55,13 +56,13 @@ struct client {
     enum framing answer_framing;
     struct buf input; /* decrypted, not yet read as HTTP */
     struct body body;
-    bool is_judged;         /* rules decide about each request */
-    struct git_request git; /* the request, if it is one of git to a repository with a token */
-    struct buf refusal;     /* in REFUSED: our answer */
+    bool is_judged;          /* rules decide about each request */
+    struct git_request git;  /* the request, if it is one of git to a repository with a token */
+    struct buf refusal;      /* in REFUSED: our answer */
     struct pushing *pushing; /* in PUSH, and in REFUSED if a push is refused */
-    struct patterns others; /* placeholders of secrets that are not for this host */
-    struct scrub watch;     /* for those */
-    int64_t deadline;       /* 0: none */
+    struct patterns others;  /* placeholders of secrets that are not for this host */
+    struct scrub watch;      /* for those */
+    int64_t deadline;        /* 0: none */
     char failure
         [512]; /* why the server cannot be reached; told in answer to a request, since a client expects no answer before */
 };
@@ -76,6 +77,9 @@ bool client_is_clogged(const struct client *client);
 
 /* Reads what has come of a request. Returns whether something was done. */
 bool client_read_request(struct client *client);
+
+/* The client pushes nothing any more. */
+void client_end_push(struct client *client);
 
 /* An answer of our own, if the server's has not begun. The connection ends with it. */
 void client_refuse(struct client *client, const char *status, const char *sentence);

@@ -164,8 +164,8 @@ static bool judge(struct client *client, const struct head *head)
     const struct vault_settings *settings = client->front->settings;
     const struct rule *rule = decide_request(&settings->policy, &host, client->port, &request, NULL).decides;
     bool is_allowed = rule && rule->verb == VERB_CONNECT;
-    bool is_refused_to_git =
-        is_allowed && !client->git.forge && repository_has(settings, client->host, client->port, request.path);
+    bool is_refused_to_git = is_allowed && !client->git.forge &&
+                             repository_has(settings, client->host, client->port, request.path);
     if (is_allowed && !is_refused_to_git)
         return true;
     struct refusal refusal = {
@@ -183,8 +183,9 @@ static bool judge(struct client *client, const struct head *head)
 
 /* --- git ---------------------------------------------------------------------------------------------------------- */
 
-static void end_push(struct client *client)
+void client_end_push(struct client *client)
 {
+    client->front->push_count -= client->pushing != NULL;
     pushing_free(client->pushing);
     client->pushing = NULL;
 }
@@ -224,6 +225,11 @@ static const char *problem_with_git(const struct client *client, const struct he
 
 static void begin_push(struct client *client, const struct head *head, struct bytes text)
 {
+    if (client->front->push_count == VAULT_MOST_PUSHES) {
+        client_refuse(client, "503 Service Unavailable", "too many pushes at once");
+        return;
+    }
+    client->front->push_count++;
     client->pushing = pushing_begin(client->front->settings, client->git.forge, text);
     if (head->expects)
         stream_write(&client->stream, bytes_of("HTTP/1.1 100 Continue\r\n\r\n", 25));
@@ -259,7 +265,8 @@ static bool pass_push(struct client *client)
     struct pushing *pushing = client->pushing;
     auto_buf struct buf content = {0}, text = {0};
     size_t taken = 0;
-    if (head_read_request(bytes_of(pushing->head.bytes, pushing->head.size), client->host, client->port, &head) ||
+    if (head_read_request(bytes_of(pushing->head.bytes, pushing->head.size), client->host, client->port,
+                          &head) ||
         *client->failure) {
         client_refuse(client, "502 Bad Gateway", *client->failure ? client->failure : "this push is refused");
         return false;
@@ -269,7 +276,7 @@ static bool pass_push(struct client *client)
         head.length = head.length - taken + content.size;
     head_write_request(&head, client->host, client->port, &text);
     tell_refs(client, "pushed");
-    end_push(client);
+    client_end_push(client);
     channel_add(&client->channel, RECORD_HEAD, bytes_of(text.bytes, text.size));
     client->is_head = client->has_answer = false;
     client->deadline = 0;
@@ -323,12 +330,13 @@ static bool drop_content(struct client *client)
     ptrdiff_t taken = body_take(&client->body, bytes_of(client->input.bytes, client->input.size),
                                 RECORD_CONTENT_LARGEST, &dropped);
     drop_input(client, taken > 0 ? (size_t)taken : 0);
-    if (taken > 0 && client->pushing) /* git reads no answer before it has sent its pack, which may be large */
+    if (taken > 0 &&
+        client->pushing) /* git reads no answer before it has sent its pack, which may be large */
         client->deadline = now_milliseconds() + VAULT_PATIENCE;
     if (client->body.state != BODY_DONE)
         return taken > 0;
     stream_write(&client->stream, bytes_of(client->refusal.bytes, client->refusal.size));
-    end_push(client);
+    client_end_push(client);
     client->deadline = 0;
     client->state = CLIENT_HEAD;
     if (client->answer_is_last)
@@ -366,7 +374,8 @@ static bool read_head(struct client *client)
         client_alarm(client);
         return false;
     }
-    client->git = repository_read(client->front->settings, client->host, client->port, head.method, head.target);
+    client->git =
+        repository_read(client->front->settings, client->host, client->port, head.method, head.target);
     if (client->is_judged && !judge(client, &head)) {
         drop_input(client, (size_t)size);
         return client->state == CLIENT_REFUSED;
@@ -383,9 +392,9 @@ static bool read_head(struct client *client)
     if (client->git.forge && !client->git.has_content)
         tell_git(client, client->git.is_push ? "push" : "fetch", NULL);
     if (client->git.is_push && client->git.has_content) {
-        begin_push(client, &head, bytes_of(text.bytes, text.size));
         drop_input(client, (size_t)size);
-        return true;
+        begin_push(client, &head, bytes_of(text.bytes, text.size));
+        return client->state == CLIENT_PUSH;
     }
     channel_add(&client->channel, RECORD_HEAD, bytes_of(text.bytes, text.size));
     if (head.expects)

@@ -51,7 +51,8 @@ bool repository_has(const struct vault_settings *settings, const char *host, uin
     vec_each (const struct vault_forge, forge, &settings->forges) {
         struct bytes rest =
             is_at(forge, host, port) ? after_path(forge, bytes_of(path, strlen(path))) : bytes_of(NULL, 0);
-        if (is_text(rest, "/info/refs") || is_text(rest, "/git-upload-pack") || is_text(rest, "/git-receive-pack"))
+        if (is_text(rest, "/info/refs") || is_text(rest, "/git-upload-pack") ||
+            is_text(rest, "/git-receive-pack"))
             return true;
     }
     return false;
@@ -75,7 +76,8 @@ const char *repository_problem(const struct vault_settings *settings, const char
         return "no `forge` rule lets git do this with the repository";
     if (strstr(path, "/info/lfs/") || ends_in(path, "/info/lfs"))
         return "Git LFS stores files outside of git, where no rule on refs holds";
-    if (ends_in(path, "/info/refs") || ends_in(path, "/git-upload-pack") || ends_in(path, "/git-receive-pack"))
+    if (ends_in(path, "/info/refs") || ends_in(path, "/git-upload-pack") ||
+        ends_in(path, "/git-receive-pack"))
         return "no `forge` rule names this repository";
     return NULL;
 }

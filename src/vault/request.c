@@ -10,9 +10,8 @@ enum { SECRET_PATIENCE = 120000 };
 static struct value *token_for(const struct server *server, const struct head *head)
 {
     struct values *values = &server->back->values;
-    const struct vault_forge *forge = repository_read(server->back->settings, server->host, server->port,
-                                                      head->method, head->target)
-                                          .forge;
+    const struct vault_forge *forge =
+        repository_read(server->back->settings, server->host, server->port, head->method, head->target).forge;
     for (size_t i = 0; forge && i < values->count; i++) {
         struct value *value = &values->at[i];
         if (strcmp(value->secret->name, forge->secret) == 0 &&
@@ -90,6 +89,23 @@ static struct bytes swapped(struct server *server, struct bytes value, struct ar
     return value;
 }
 
+/* Others could make a server do something else with the token: a method or a path that it obeys instead, a cookie. */
+static void keep_fields_of_git(struct head *head)
+{
+    static const char *const of_git[] = {"user-agent",      "accept",       "accept-encoding",
+                                         "accept-language", "content-type", "content-encoding",
+                                         "git-protocol",    "pragma",       "cache-control"};
+    size_t kept = 0;
+    for (size_t i = 0; i < head->count; i++) {
+        bool is_known = false;
+        for (size_t j = 0; j < array_len(of_git); j++)
+            is_known |= bytes_are(head->fields[i].name, of_git[j]);
+        if (is_known)
+            head->fields[kept++] = head->fields[i];
+    }
+    head->count = kept;
+}
+
 /* "Basic X", as git sends a token: nothing inside stands for it. Returns false if it cannot be sent. */
 static bool add_token(struct server *server, struct head *head, struct arena *scratch)
 {
@@ -98,8 +114,8 @@ static bool add_token(struct server *server, struct head *head, struct arena *sc
     server->token = token;
     if (!token)
         return true;
-    const char *user = repository_read(back->settings, server->host, server->port, head->method, head->target)
-                           .forge->user;
+    const char *user =
+        repository_read(back->settings, server->host, server->port, head->method, head->target).forge->user;
     auto_buf struct buf plain = {0}, value = {0};
     buf_printf(&plain, "%s:%.*s", user, (int)token->bytes.size, token->bytes.at);
     buf_add_str(&value, "Basic ");
@@ -107,7 +123,7 @@ static bool add_token(struct server *server, struct head *head, struct arena *sc
     struct bytes full = bytes_of(arena_copy(scratch, value.bytes, value.size), value.size);
     explicit_bzero(plain.bytes, plain.size);
     explicit_bzero(value.bytes, value.size);
-    head_drop(head, "authorization");
+    keep_fields_of_git(head);
     if (head->count == HEAD_MOST_FIELDS ||
         !patterns_add(&back->patterns, &back->arena, token->bytes, token->placeholder) ||
         !watch_for(back, bytes_after(full, strlen("Basic ")), token->placeholder))

@@ -8,6 +8,7 @@
 #include "unit.h"
 #include "vault/body.h"
 #include "vault/grant.h"
+#include "vault/pushing.h"
 #include "vault/swap.h"
 
 static struct bytes text(const char *at)
@@ -373,6 +374,124 @@ TEST(tokens_between_processes_are_read_strictly)
     CHECK(!token_set_read(text("access 0123\"456789\n"), &set));
     CHECK(!token_set_read(text("access 0123456789\nother 1\n"), &set));
     CHECK(!token_set_read(text("seconds x\n"), &set));
+}
+
+static const char *const agents_refs[] = {"refs/heads/agent/*"};
+
+static struct vault_settings *settings_of_forge(void)
+{
+    static struct vault_settings settings;
+    if (!settings.forges.count) {
+        const struct host_object host = {.kind = HOST_NAME, .name = "a.test", .port = 443};
+        vec_push(&settings.forges, ((struct vault_forge){.secret = "a.test/acme/app",
+                                                         .user = "u",
+                                                         .host = host,
+                                                         .path = "acme/app",
+                                                         .may_fetch = true}));
+        vec_push(&settings.forges, ((struct vault_forge){.secret = "a.test/acme/app",
+                                                         .user = "u",
+                                                         .host = host,
+                                                         .path = "acme/app",
+                                                         .push = {.refs = agents_refs, .ref_count = 1}}));
+        vec_push(&settings.forges,
+                 ((struct vault_forge){
+                     .secret = "r", .user = "u", .host = host, .path = "acme/read", .may_fetch = true}));
+    }
+    return &settings;
+}
+
+static const char *git_asks(const char *method, const char *target)
+{
+    struct git_request asked =
+        repository_read(settings_of_forge(), "a.test", 443, text(method), text(target));
+    return !asked.forge        ? "none"
+           : asked.is_push     ? asked.has_content ? "push" : "refs for a push"
+           : asked.has_content ? "fetch"
+                               : "refs for a fetch";
+}
+
+TEST(only_the_requests_that_git_makes_get_a_token)
+{
+    static const char upload[] = "/acme/app/info/refs?service=git-upload-pack";
+    CHECK_STR(git_asks("GET", upload), "refs for a fetch");
+    CHECK_STR(git_asks("GET", "/acme/app.git/info/refs?service=git-receive-pack"), "refs for a push");
+    CHECK_STR(git_asks("POST", "/acme/app.git/git-upload-pack"), "fetch");
+    CHECK_STR(git_asks("POST", "/acme/app/git-receive-pack"), "push");
+    CHECK_STR(git_asks("POST", "/acme/read/git-receive-pack"), "none");
+    CHECK_STR(git_asks("GET", "/acme/read/info/refs?service=git-receive-pack"), "none");
+    static const char *const others[] = {"/acme/app/info/refs",
+                                         "/acme/app/info/refs?service=git-upload-pack&x",
+                                         "/acme/app/info/refs?service=git-upload-pack ",
+                                         "/acme/app.git.git/info/refs?service=git-upload-pack",
+                                         "/acme/app2/info/refs?service=git-upload-pack",
+                                         "/acme/App/info/refs?service=git-upload-pack",
+                                         "//acme/app/info/refs?service=git-upload-pack",
+                                         "/acme/app//info/refs?service=git-upload-pack",
+                                         "/acme/app/info%2frefs?service=git-upload-pack",
+                                         "/acme/ap",
+                                         "/",
+                                         ""};
+    for (size_t i = 0; i < array_len(others); i++)
+        CHECK_STR(git_asks("GET", others[i]), "none");
+    CHECK_STR(git_asks("HEAD", upload), "none");
+    CHECK_STR(git_asks("POST", upload), "none");
+    CHECK(!repository_read(settings_of_forge(), "b.test", 443, text("GET"), text(upload)).forge);
+    CHECK(!repository_read(settings_of_forge(), "a.test", 8443, text("GET"), text(upload)).forge);
+    CHECK(repository_has(settings_of_forge(), "a.test", 443, "/acme/app.git/info/refs"));
+    CHECK(!repository_has(settings_of_forge(), "a.test", 443, "/acme/app.git/info/lfs"));
+}
+
+/* What becomes of a push whose content comes in pieces of that size. */
+static const char *pushed(const char *content, size_t size, size_t piece)
+{
+    struct pushing *pushing =
+        pushing_begin(settings_of_forge(), &settings_of_forge()->forges.at[1], text(""));
+    enum pushing_state state = PUSHING_MORE;
+    static char result[256];
+    for (size_t at = 0; state == PUSHING_MORE && at < size; at += piece)
+        state = pushing_take(pushing, bytes_of(content + at, size - at < piece ? size - at : piece),
+                             at + piece >= size);
+    auto_buf struct buf sent = {0};
+    size_t taken = 0;
+    if (state == PUSHING_PASSES) {
+        pushing_add(pushing, &sent, &taken);
+        CHECK(taken <= size &&
+              sent.size - taken <= 1); /* a NUL before capabilities, of which there are none */
+    }
+    snprintf(result, sizeof(result), "%s",
+             state == PUSHING_BAD       ? pushing->problem
+             : state == PUSHING_REFUSED ? pushing->push.commands.at[0].refusal
+             : state == PUSHING_PASSES  ? "passes"
+                                        : "more");
+    pushing_free(pushing);
+    return result;
+}
+
+#define ZERO40 "0000000000000000000000000000000000000000"
+#define ONE40  "1111111111111111111111111111111111111111"
+#define TWO40  "2222222222222222222222222222222222222222"
+
+TEST(nothing_of_a_push_passes_before_all_of_its_commands_are_judged)
+{
+    static const struct {
+        const char *content, *outcome;
+    } cases[] = {
+        {"0000", "passes"},
+        {"0000PACK", "something follows commands that need no pack"},
+        {"00", "its commands are not whole"},
+        {"PACK", "a pkt-line is not well formed"},
+        {"0068" ZERO40 " " ONE40 " refs/heads/agent/a0000PACK", "passes"},
+        {"0068" ZERO40 " " ONE40 " refs/heads/agent/a0000", "it has no pack"},
+        {"0068" ZERO40 " " ONE40 " refs/heads/agent/a00000000", "what follows its commands is not a pack"},
+        {"0065" ZERO40 " " ONE40 " refs/heads/main0000PACK", "no rule lets this ref be pushed to"},
+        {"0068" ONE40 " " ZERO40 " refs/heads/agent/a0000", "deleting a ref needs push+delete"},
+        {"0068" ONE40 " " TWO40 " refs/heads/agent/a0000PACK",
+         "not known to be a fast-forward, and others need push+force"},
+    };
+    for (size_t i = 0; i < array_len(cases); i++) {
+        for (size_t piece = 1; piece < 130; piece += 3)
+            CHECK_STR(pushed(cases[i].content, strlen(cases[i].content), piece), cases[i].outcome);
+    }
 }
 
 UNIT_MAIN()

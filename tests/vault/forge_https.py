@@ -83,7 +83,8 @@ class Forge:
         return [(event[1], event[2].split("/app")[-1], event[3]) for event in self.session.lab.take() if event[0] == "git"]
 
     def pushes(self):
-        return [event for event in self.seen() if event[0] == "POST" and event[1].endswith("/git-receive-pack")]
+        """How many bytes the server got with each push."""
+        return [event[4] for event in self.session.lab.take() if event[:2] == ("git", "POST") and event[2].endswith("/git-receive-pack")]
 
     def told(self):
         return [(event["what"], event.get("ref")) for event in self.session.events("forge")]
@@ -201,11 +202,11 @@ def large_pushes_and_fetches_pass_or_are_refused(session):
     large = forge.clone() + "head -c 3000000 /dev/urandom >large && git add large && git commit -qm large\n"
     out = forge.inside(large + "git push origin HEAD:agent/large 2>&1")
     assert forge.ref("refs/heads/agent/large"), out
-    [probe, push] = [event for event in session.lab.take() if event[0] == "git" and event[1] == "POST" and "receive" in event[2]]
-    assert probe[4] == 4 and push[4] > 3000000, (probe, push)
+    [probe, push] = forge.pushes()
+    assert probe == 4 and push > 3000000, (probe, push)
     out = forge.inside("cd app && git push origin HEAD:main 2>&1", status=1)
     assert "! [remote rejected] HEAD -> main (no rule lets this ref be pushed to)" in out, out
-    assert "remote: bawn refused this push" in out and [size for *_, size in ((*event,) for event in session.lab.take() if event[0] == "git" and event[1] == "POST" and "receive" in event[2])] == [], out
+    assert "remote: bawn refused this push" in out and forge.pushes() == [], out
     out = forge.inside("cd app && head -c 3000000 /dev/urandom >large && git commit -qam again && git push origin HEAD:agent/large 2>&1 && git rev-parse HEAD")
     assert forge.ref("refs/heads/agent/large") == out.split()[-1], out
     out = forge.inside(forge.clone("-b agent/large") + "wc -c <large")
@@ -261,6 +262,15 @@ def whatever_else_is_refused_with_a_reason(session):
 
 
 @test
+def only_headers_of_git_go_with_the_token(session):
+    forge = Forge(session)
+    others = "-H 'X-HTTP-Method-Override: DELETE' -H 'X-Original-URL: /api' -H 'Cookie: a=b' -H 'Authorization: Bearer mine' -H 'Range: bytes=0-1' -H 'Git-Protocol: version=2'"
+    forge.inside(f"curl -sS -m 20 {others} '{forge.address}/info/refs?service=git-upload-pack' -o /dev/null")
+    [(*_, sent, _, names)] = [event for event in session.lab.take() if event[0] == "git"]
+    assert sent == BASIC and names == ["accept", "accept-encoding", "authorization", "git-protocol", "host", "user-agent"], names
+
+
+@test
 def other_rules_open_the_rest_of_the_host_without_the_token(session):
     forge = Forge(session)
     out = forge.inside(f"curl -sS -m 20 https://allowed.test/api/x; curl -sS -m 20 https://allowed.test/forge/x 2>&1", forge.rule(), "connect allowed.test/api/** GET")
@@ -303,13 +313,12 @@ def a_server_that_echoes_the_token_gives_nothing_away(session):
 
 
 @test
-def without_net_allow_a_note_says_that_the_rule_does_nothing(session):
+def without_namespaces_the_run_is_refused(session):
     forge = Forge(session)
-    done = session.run([forge.rule(), "net off"], "true")
-    assert "does nothing: the network is off" in done.err, done
     done = subprocess.run([BAWN, "--walls", "landlock", "--forge", forge.rule().removeprefix("forge "), "--", "true"], cwd=session.work, env=session.environment(),
                           capture_output=True, text=True, check=False)
     assert done.returncode == 125 and "only with namespaces" in done.stderr, done.stderr
+    assert "refs/heads/main" in forge.inside(f"git ls-remote {forge.address}")  # the control
 
 
 # --- a client of its own ---------------------------------------------------------------------------------------------
@@ -404,5 +413,5 @@ def each_request_of_a_connection_is_judged(session):
     out = by_hand(forge, 'bad = command("refs/heads/main") + b"0000" + EMPTY\n'
                          'print(ask(head(len(GOOD)) + GOOD + head(len(bad)) + bad + head(4) + b"0000" + head(len(bad), "Connection: close\\r\\n") + bad))')
     assert out.count("HTTP/1.1 200") == 4 and out.count("ng refs/heads/main no rule") == 2 and out.count("unpack ok") == 3, out
-    sizes = [event[4] for event in session.lab.take() if event[0] == "git"]
+    sizes = forge.pushes()
     assert len(sizes) == 2 and sizes[1] == 4 and forge.ref("refs/heads/agent/hand"), sizes

@@ -26,7 +26,7 @@ def body_of(handler) -> bytes:
 def serve(handler):
     body = body_of(handler)
     sent = handler.headers.get("Authorization", "")
-    world.saw("git", handler.command, handler.path, sent, len(body))
+    world.saw("git", handler.command, handler.path, sent, len(body), sorted(name.lower() for name in handler.headers))
     path, _, query = handler.path.partition("?")
     if path.startswith("/forge/echo"):  # says what it was sent
         handler.reply(f"you sent {sent} {base64.b64decode(sent.split()[-1]).decode() if sent else ''}".encode(), 500)
