@@ -240,6 +240,13 @@ static void note_secret(struct vault *vault, const char *name, const char *what)
     journal_event(vault->journal, "secret", "name", name, "what", what);
 }
 
+/* A command can cause many such records: they are counted apart, so that they hide no alarm. */
+static void note_rejected(struct vault *vault, const char *name)
+{
+    if (vault_placeholder(vault, name) && vault->git_events++ < MOST_EVENTS)
+        note_secret(vault, name, "was refused by the server");
+}
+
 static void answer_need(struct vault *vault, const char *name)
 {
     struct err err = {0};
@@ -313,10 +320,9 @@ static int back_ready(void *self, short events not_used, struct err *err not_use
         answer_need(vault, rest);
     else if (strcmp(told, "refresh") == 0)
         answer_refresh(vault, rest);
-    else if (strcmp(told, "rejected") == 0 && vault_placeholder(vault, rest)) {
-        if (vault->git_events++ < MOST_EVENTS)
-            note_secret(vault, rest, "was refused by the server");
-    } else if (vault->events++ >= MOST_EVENTS)
+    else if (strcmp(told, "rejected") == 0)
+        note_rejected(vault, rest);
+    else if (vault->events++ >= MOST_EVENTS)
         return 0;
     else if (strcmp(told, "missing") == 0 && vault_placeholder(vault, rest))
         note_secret(vault, rest, "could not be read: its source gave nothing");
