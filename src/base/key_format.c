@@ -141,18 +141,27 @@ struct bytes word_longest(struct bytes value)
         if (word.size > longest.size)
             longest = word;
     }
-    if (longest.size > WORD_LONGEST)
-        longest.size = WORD_LONGEST;
-    return longest.size < WORD_SHORTEST ? (struct bytes){0} : longest;
+    if (longest.size > KEY_WORD_LONGEST)
+        longest.size = KEY_WORD_LONGEST;
+    return longest.size < KEY_WORD_SHORTEST ? (struct bytes){0} : longest;
 }
 
-void word_digest(const unsigned char key[WORD_KEY], struct bytes word, unsigned char ret_digest[WORD_DIGEST])
+bool word_is_random(struct bytes word)
+{
+    enum { DIFFERENT = 8 };
+    struct variety variety = variety_of(word);
+    return word.size >= KEY_WORD_SHORTEST && variety.has_digit && (variety.has_lower || variety.has_upper) &&
+           variety.count >= DIFFERENT;
+}
+
+void word_digest(const unsigned char salt[KEY_WORD_SALT], struct bytes word,
+                 unsigned char ret_digest[KEY_WORD_DIGEST])
 {
     struct blake2b hash;
     unsigned char whole[BLAKE2B_SIZE];
     blake2b_begin(&hash);
-    blake2b_add(&hash, key, WORD_KEY);
+    blake2b_add(&hash, salt, KEY_WORD_SALT);
     blake2b_add(&hash, word.at, word.size);
     blake2b_end(&hash, whole);
-    memcpy(ret_digest, whole, WORD_DIGEST);
+    memcpy(ret_digest, whole, KEY_WORD_DIGEST);
 }

@@ -31,7 +31,7 @@ struct key_format {
 /* How much of the text's beginning may be a key behind a known prefix; 0: none. */
 size_t key_size(const char *text, size_t size, size_t *ret_prefix);
 
-enum { WORD_SHORTEST = 16, WORD_LONGEST = 256, WORD_KEY = 32, WORD_DIGEST = 16 };
+enum { KEY_WORD_SHORTEST = 16, KEY_WORD_LONGEST = 256, KEY_WORD_SALT = 32, KEY_WORD_DIGEST = 16 };
 
 /* Is the byte of a word: a letter, a digit, or one of - _ . */
 bool word_has(unsigned char byte);
@@ -42,8 +42,12 @@ struct bytes word_trim(struct bytes word);
 /* The format of a word that is a real key; NULL: it is none. A word of few different letters, as documents have it, is none. */
 const struct key_format *key_of_word(struct bytes word);
 
-/* The longest word of a value, WORD_LONGEST bytes of it at most. Without bytes: none is long enough to be searched for. */
+/* The longest word of a value, KEY_WORD_LONGEST bytes of it at most. Without bytes: none is long enough to be searched for. */
 struct bytes word_longest(struct bytes value);
 
-/* The hash of a word, under a key. */
-void word_digest(const unsigned char key[WORD_KEY], struct bytes word, unsigned char ret_digest[WORD_DIGEST]);
+/* Does it have a digit, a letter, and many different ones? So that no word of a language and no name is searched for. */
+bool word_is_random(struct bytes word);
+
+/* The hash of a word, which begins with the salt. */
+void word_digest(const unsigned char salt[KEY_WORD_SALT], struct bytes word,
+                 unsigned char ret_digest[KEY_WORD_DIGEST]);

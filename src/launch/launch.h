@@ -42,6 +42,8 @@ struct launch_file {
 #define SCRATCH_POLICY     SCRATCH_OWN "/policy.bawn"
 #define SCRATCH_BRIEFING   SCRATCH_OWN "/BRIEFING.md"
 
+struct canary;
+
 struct launch {
     /* Known before the policy is read. */
     const char *const *command; /* ended by NULL */
@@ -52,6 +54,7 @@ struct launch {
     bool own_group;  /* the command gets a process group of its own */
     bool log_exec;   /* a listener hears of every program that is executed */
     bool learns; /* a listener hears of every path that is named (kernel/path_notice.h); not with log_exec */
+    const struct canary *canary; /* plan/decoys.h; NULL: the decoys have none */
     bool nested; /* the command may make namespaces; whatever it writes of the host goes to overlays */
     bool probably_no_names;     /* the plan will probably have no network but the sandbox's own */
     bool probably_host_network; /* or the host's */

@@ -40,6 +40,7 @@ struct rule;
     X(OP_ENV_PASS, "env-pass")   /* `name`: the caller's value */                                            \
     X(OP_ENV_SET, "env-set")     /* `name`, `value` */                                                       \
     X(OP_SECRET, "secret")       /* `name`: a placeholder inside; `value`: the hosts that get the secret */  \
+    X(OP_LEAK, "leak")           /* `value`: what is done about secrets in inspected requests */             \
     X(OP_FORGE, "forge")         /* `name`: a repository on a server; `value`: what git may do there */      \
     X(OP_LIMIT, "limit")         /* `name`, `amount` (none: no limit) */                                     \
     X(OP_ARTIFACTS, "artifacts") /* `name`: a build directory: new programs there are not reported */        \

@@ -179,6 +179,7 @@ static const char *object_text(struct arena *arena, const struct operation *oper
     case OP_HOST_PORT:
         return arena_printf(arena, "%u", operation->port);
     case OP_NET:
+    case OP_LEAK:
     case OP_GUARD:
     case OP_ARGUMENT:
         return operation->value;

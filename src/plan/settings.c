@@ -199,6 +199,15 @@ void plan_add_secrets(struct plan *plan)
     }
 }
 
+/* Only requests to hosts at which TLS ends at the vault can be searched. */
+void plan_add_leak(struct plan *plan)
+{
+    const struct rule *rule = decide_setting(plan->policy, VERB_LEAK);
+    if (operations_find(&plan->operations, OP_SECRET) || operations_find(&plan->operations, OP_REQUEST))
+        plan_add(plan,
+                 (struct operation){.kind = OP_LEAK, .because = rule, .value = rule ? rule->text : "warn"});
+}
+
 static enum limit_means means_of(const struct plan *plan, enum limit limit)
 {
     switch (limit) {

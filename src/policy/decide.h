@@ -107,6 +107,9 @@ const struct rule *decide_host_lock(const struct policy *policy, const struct ho
 /* Does a variable pass (VERB_ENV) or not (VERB_UNSET)? */
 struct verdict decide_env(const struct policy *policy, const char *name, candidate_list *candidates);
 
+/* The rule of the latest layer about a setting; NULL: there is none. */
+const struct rule *decide_setting(const struct policy *policy, enum verb verb);
+
 /* Is a setting on? The rule of the latest layer says so; without one it is as `otherwise` says. */
 bool decide_switch(const struct policy *policy, enum verb verb, bool otherwise);
 

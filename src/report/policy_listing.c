@@ -5,6 +5,7 @@
 #include "base/pattern.h"
 #include "base/text.h"
 #include "policy/decide.h"
+#include "report/messages.h"
 #include "report/policy_text.h"
 
 struct listing {
@@ -225,6 +226,14 @@ static void add_secrets(struct listing *listing)
     }
 }
 
+static void add_leak(struct listing *listing)
+{
+    const struct operation *leak = operations_find(&listing->plan->operations, OP_LEAK);
+    begin(listing, "Leaks: secrets of yours in inspected requests");
+    if (leak)
+        add_line(listing, leak_remark(leak->value), "", leak->because);
+}
+
 static void add_forges(struct listing *listing)
 {
     begin(listing, "Repositories on servers: git by ssh, with your keys outside");
@@ -325,6 +334,7 @@ void policy_add_listing(const struct plan *plan, const struct style *style, stru
     add_network(&listing);
     add_environment(&listing);
     add_secrets(&listing);
+    add_leak(&listing);
     add_forges(&listing);
     add_limits(&listing);
     add_notes(&listing);

@@ -41,6 +41,7 @@ enum section_name {
     NETWORK,
     VARIABLES,
     KEPT,
+    LEAKS,
     FORGES,
     LIMITED,
     SECTIONS
@@ -310,6 +311,10 @@ static void collect_rest(struct screen *screen)
                              ? arena_printf(arena, "%s: login outside", operation->name)
                              : arena_printf(arena, "%s: outside, for %s", operation->name, operation->value),
                          ITEM_COLUMNS));
+        if (operation->kind == OP_LEAK)
+            add_item(screen, LEAKS,
+                     arena_printf(arena, "secrets of yours in inspected requests: %s",
+                                  leak_remark(operation->value)));
         if (operation->kind == OP_FORGE)
             add_item(
                 screen, FORGES,
@@ -454,6 +459,7 @@ void policy_add_screen(const struct plan *plan, const struct style *style, struc
                      [NETWORK] = {.label = "network", .least = 2, .grows = true},
                      [VARIABLES] = {.label = "variables", .least = 1},
                      [KEPT] = {.label = "secrets", .least = 1},
+                     [LEAKS] = {.label = "leaks", .least = 1},
                      [FORGES] = {.label = "forges", .least = 1},
                      [LIMITED] = {.label = "limits", .least = 1}},
     };

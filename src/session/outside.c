@@ -128,6 +128,7 @@ int outside_begin(struct run *run, struct err *err)
 {
     struct launch *launch = &run->launch;
     run->vault = VAULT_NONE;
+    run->vault.canary = launch->canary;
     run->has_vault = true;
     const char *state = home_state_path(run->loaded.policy.arena, &run->loaded.plan, &run->session);
     if (vault_begin(&run->loaded.plan, run->caller.environment, state, &run->session.journal, &run->vault,

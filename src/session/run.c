@@ -26,6 +26,7 @@
 #include "session/run.h"
 
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 
 #include "base/path.h"
@@ -334,6 +335,16 @@ static bool lacks_namespaces(void *self)
     return !has;
 }
 
+/* Without random bytes the decoys are as they are, and have no canary. */
+static void begin_canary(struct run *run)
+{
+    unsigned char random[CANARY_RANDOM];
+    if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+        return;
+    canary_make(random, &run->canary);
+    run->launch.canary = &run->canary;
+}
+
 /* Phase 1. */
 static void begin_child(struct run *run)
 {
@@ -346,6 +357,7 @@ static void begin_child(struct run *run)
     launch->probably_host_network = asks_for_network(request, "open");
     launch->cgroup_place = &run->machine.cgroup;
     launch->trace = run->caller.trace;
+    begin_canary(run);
     command_find_terminal(launch);
     bool is_bare = request->on && *request->on == ON_LANDLOCK;
     if (!request->full_access && !is_bare) /* both start their child in phase 4 */

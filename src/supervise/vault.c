@@ -53,7 +53,7 @@ static int make_placeholder(struct vault *vault, const struct secret_object *sec
     return result;
 }
 
-static int write_settings(const struct vault *vault, struct err *err)
+static int write_settings(struct vault *vault, struct err *err)
 {
     auto_buf struct buf lines = {0};
     vec_each (const struct kept_secret, kept, &vault->secrets) {
@@ -64,6 +64,7 @@ static int write_settings(const struct vault *vault, struct err *err)
         buf_printf(&lines, "%s %s %s\n", kept->secret->name, kept->placeholder, kept->hosts);
     }
     judged_add_rules(vault->plan, &lines);
+    leaks_add_settings(vault, &lines);
     auto_fd int fd = memfd_create("bawn-vault", MFD_CLOEXEC);
     if (fd < 0 || write(fd, buf_text(&lines), lines.size) != (ssize_t)lines.size ||
         lseek(fd, 0, SEEK_SET) < 0)
@@ -177,7 +178,8 @@ int vault_begin(const struct plan *plan, const char *const *environment, const c
         if (operation->kind == OP_SECRET && add_secret(vault, operation, err) < 0)
             return -1;
     }
-    return start(vault, path, err) < 0 || wait_for_both(vault, err) < 0 ? -1 : 0;
+    return leaks_begin(vault, err) < 0 || start(vault, path, err) < 0 || wait_for_both(vault, err) < 0 ? -1
+                                                                                                       : 0;
 }
 
 const char *vault_placeholder(const struct vault *vault, const char *name)
@@ -357,6 +359,8 @@ static int front_ready(void *self, short events not_used, struct err *err not_us
         take_misused(vault, rest);
     else if (strcmp(told, "refused") == 0 && rest)
         judged_note_refused(vault, rest);
+    else if (strcmp(told, "leak") == 0 && rest)
+        leaks_note(vault, rest);
     else if (strcmp(told, "untold") == 0)
         judged_note_untold(vault);
     return 0;
@@ -398,5 +402,6 @@ void vault_free(struct vault *vault)
     fd_close(vault->egress_fd);
     vec_free(&vault->secrets);
     vec_free(&vault->misused);
+    vec_free(&vault->leaked);
     arena_free(&vault->arena);
 }

@@ -9,9 +9,12 @@
 #pragma once
 
 #include "base/bytes.h"
+#include "base/key_format.h"
 #include "base/token.h"
 #include "journal/journal.h"
+#include "journal/leaked.h"
 #include "journal/run_facts.h"
+#include "plan/decoys.h"
 #include "plan/plan.h"
 #include "supervise/loop.h"
 
@@ -46,6 +49,10 @@ struct vault {
     void *refused_self;
     misused_list misused;
     void (*tell)(void *context, const struct misused *misused); /* NULL: nobody is told at once */
+    const struct canary *canary;            /* in a decoy (plan/decoys.h); NULL: there is none */
+    unsigned char leak_salt[KEY_WORD_SALT]; /* of the hashes of values that requests are searched for */
+    leaked_list leaked;
+    void (*tell_leaked)(void *context, const struct leaked *leaked); /* the same */
     void *context;
 };
 
@@ -104,6 +111,17 @@ void judged_note_refused(struct vault *vault, char *rest);
 
 /* `untold requests` */
 void judged_note_untold(struct vault *vault);
+
+/* --- leaks.c --- */
+
+/* Before the settings are written. */
+int leaks_begin(struct vault *vault, struct err *err) must_check;
+
+/* Lines for the front: what requests are searched for. */
+void leaks_add_settings(struct vault *vault, struct buf *lines);
+
+/* `leak KIND HOST PORT DONE NAME` from the front, without its first word: records it, and reports it. */
+void leaks_note(struct vault *vault, char *rest);
 
 /* --- secret_source.c --- */
 

@@ -32,6 +32,8 @@ static void client_end(struct client *client, bool is_clean)
     poller_close(&client->tether);
     buf_free(&client->input);
     buf_free(&client->refusal);
+    buf_free(&client->held_head);
+    buf_free(&client->held);
     scrub_free(&client->watch);
     *(client->previous ? &client->previous->next : &front->clients) = client->next;
     if (client->next)
@@ -274,6 +276,7 @@ void client_begin(struct front *front, const struct handed_connection *handed, s
         SSL_set_accept_state(ssl);
     stream_begin(&client->stream, ssl, first);
     watch_for_others(client);
+    leak_begin(&client->search, &front->settings->leaks);
     client->is_judged = settings_judge(front->settings, client->host, client->port);
     if (open_descriptors(client, fds, channel_fd) < 0)
         client_end(client, false);

@@ -18,7 +18,8 @@ struct front {
     size_t client_count;
     struct buf
         refused; /* the last line about a refused request: a client that tries again is not told of again */
-    bool has_untold; /* bawn was too busy to be told of one */
+    bool has_untold;         /* bawn was too busy to be told of one */
+    VEC(const char *) leaks; /* the lines about leaks that bawn was told */
 };
 
 /* Owns the descriptors from now on: those of a handed connection (kernel/handed.h). `first`: bytes that were read from the client already. */
@@ -46,11 +47,14 @@ struct client {
     enum framing answer_framing;
     struct buf input; /* decrypted, not yet read as HTTP */
     struct body body;
-    bool is_judged;         /* rules decide about each request */
-    struct buf refusal;     /* in REFUSED: our answer */
-    struct patterns others; /* placeholders of secrets that are not for this host */
-    struct scrub watch;     /* for those */
-    int64_t deadline;       /* 0: none */
+    bool is_judged;             /* rules decide about each request */
+    struct buf refusal;         /* in REFUSED: our answer */
+    struct patterns others;     /* placeholders of secrets that are not for this host */
+    struct scrub watch;         /* for those */
+    struct leak_search search;  /* for secrets of the host */
+    bool is_searched;           /* the content, too: it is not compressed */
+    struct buf held_head, held; /* with `leak block`: what is not passed on before more is searched */
+    int64_t deadline;           /* 0: none */
     char failure
         [512]; /* why the server cannot be reached; told in answer to a request, since a client expects no answer before */
 };

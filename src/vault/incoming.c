@@ -15,6 +15,8 @@ enum {
     FAREWELL = 2000,             /* milliseconds */
     LARGEST_DROPPED = 64 * 1024, /* of a refused request's content */
     LONGEST_TOLD = 1000,         /* bytes of a line about a refused request; bawn reads no line above 1024 */
+    MOST_LEAKS = 128,            /* lines about leaks */
+    HELD_BACK = 64 * 1024, /* with `leak block`: content that waits until what follows has been searched */
 };
 
 void front_tell(struct front *front, const char *line)
@@ -64,13 +66,108 @@ static void client_alarm(struct client *client)
     client_refuse(client, "403 Forbidden", "a placeholder was sent to a host that its secret is not for");
 }
 
-/* Passes bytes of a request on to the back. Returns false if they hold what must not leave. */
-static bool pass_content(struct client *client, enum record_kind kind, struct bytes bytes, bool is_end)
+/* --- leaks -------------------------------------------------------------------------------------------------------- */
+
+/* Each kind of leak to a host is told once: an agent sends the same conversation again and again. */
+static void tell_leak(struct client *client, const struct leak_found *found, bool is_stopped)
 {
-    if (!client->others.count) {
+    struct front *front = client->front;
+    const char *line =
+        arena_printf(&front->settings->arena, "leak %s %s %u %s %s", leak_kind_name(found->kind),
+                     client->host, client->port, is_stopped ? "stopped" : "passed", found->name);
+    for (size_t i = 0; i < front->leaks.count; i++) {
+        if (strcmp(front->leaks.at[i], line) == 0)
+            return;
+    }
+    if (front->leaks.count == MOST_LEAKS)
+        return;
+    vec_push(&front->leaks, line);
+    front_tell(front, line);
+}
+
+/* Secrets of the host were found in a request. Returns false if it was refused for that. */
+static bool leak_may_pass(struct client *client)
+{
+    bool is_stopped = client->front->settings->leak_answer == LEAK_BLOCK;
+    struct leak_search *search = &client->search;
+    auto_arena struct arena scratch = {0};
+    for (size_t i = 0; i < search->found_count; i++)
+        tell_leak(client, &search->found[i], is_stopped);
+    if (is_stopped)
+        client_refuse(
+            client, "403 Forbidden",
+            arena_printf(&scratch,
+                         "this request to %s was stopped, on purpose: it has %s in it. Do not send it "
+                         "in another form. If it is no secret, ask the person who started this run: "
+                         "`leak warn` in their policy lets it pass",
+                         client->host, leak_what(&scratch, search->found[0].kind, search->found[0].name)));
+    return !is_stopped;
+}
+
+/* A key is expected in a header for credentials. There, only what must not be in the sandbox is a leak. */
+static bool head_may_pass(struct client *client, const struct head *head)
+{
+    struct leak_search *search = &client->search;
+    if (!client->front->settings->leak_answer)
+        return true;
+    search->found_count = 0;
+    bool has_leak = leak_take(search, head->target);
+    has_leak |= leak_end(search);
+    for (size_t i = 0; i < head->count; i++) {
+        search->skips_formats = swap_is_for(head->fields[i].name);
+        has_leak |= leak_take(search, head->fields[i].name);
+        has_leak |= leak_end(search);
+        has_leak |= leak_take(search, head->fields[i].value);
+        has_leak |= leak_end(search);
+    }
+    search->skips_formats = false;
+    bool may_pass = !has_leak || leak_may_pass(client);
+    search->found_count = 0;
+    return may_pass;
+}
+
+static void release_head(struct client *client)
+{
+    if (client->held_head.size)
+        channel_add(&client->channel, RECORD_HEAD, bytes_of(client->held_head.bytes, client->held_head.size));
+    client->held_head.size = 0;
+}
+
+/* Searches content, and passes it on. With `leak block` the head and the last bytes wait until what follows has been searched. */
+static bool search_content(struct client *client, enum record_kind kind, struct bytes bytes, bool is_end)
+{
+    struct buf *held = &client->held;
+    if (kind != RECORD_CONTENT || !client->is_searched) {
         channel_add_all(&client->channel, kind, bytes);
         return true;
     }
+    bool has_leak = leak_take(&client->search, bytes);
+    if (is_end)
+        has_leak |= leak_end(&client->search);
+    if (has_leak && !leak_may_pass(client))
+        return false;
+    if (client->front->settings->leak_answer != LEAK_BLOCK) {
+        channel_add_all(&client->channel, kind, bytes);
+        return true;
+    }
+    buf_add(held, bytes.at, bytes.size);
+    size_t released = is_end ? held->size : held->size > HELD_BACK ? held->size - HELD_BACK : 0;
+    if (!released && !is_end)
+        return true;
+    release_head(client);
+    channel_add_all(&client->channel, kind, bytes_of(held->bytes, released));
+    memmove(held->bytes, held->bytes + released, held->size - released);
+    held->size -= released;
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+/* Passes bytes of a request on to the back. Returns false if they hold what must not leave. */
+static bool pass_content(struct client *client, enum record_kind kind, struct bytes bytes, bool is_end)
+{
+    if (!client->others.count)
+        return search_content(client, kind, bytes, is_end);
     auto_buf struct buf watched = {0};
     scrub_take(&client->watch, bytes, &watched);
     if (is_end)
@@ -79,8 +176,7 @@ static bool pass_content(struct client *client, enum record_kind kind, struct by
         client_alarm(client);
         return false;
     }
-    channel_add_all(&client->channel, kind, bytes_of(watched.bytes, watched.size));
-    return true;
+    return search_content(client, kind, bytes_of(watched.bytes, watched.size), is_end);
 }
 
 static void drop_input(struct client *client, size_t size)
@@ -192,6 +288,18 @@ static bool drop_content(struct client *client)
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
+static void pass_head(struct client *client, const struct head *head, struct bytes text)
+{
+    enum leak_answer answer = client->front->settings->leak_answer;
+    bool has_content =
+        head->framing == FRAMING_CHUNKED || (head->framing == FRAMING_LENGTH && head->length > 0);
+    client->is_searched = answer && has_content && !head->is_encoded;
+    if (client->is_searched && answer == LEAK_BLOCK)
+        buf_add(&client->held_head, text.at, text.size);
+    else
+        channel_add(&client->channel, RECORD_HEAD, text);
+}
+
 static bool read_head(struct client *client)
 {
     struct bytes input = bytes_of(client->input.bytes, client->input.size);
@@ -225,7 +333,9 @@ static bool read_head(struct client *client)
         client_refuse(client, "502 Bad Gateway", client->failure);
         return false;
     }
-    channel_add(&client->channel, RECORD_HEAD, bytes_of(text.bytes, text.size));
+    if (!head_may_pass(client, &head))
+        return false;
+    pass_head(client, &head, bytes_of(text.bytes, text.size));
     if (head.expects)
         stream_write(&client->stream, bytes_of("HTTP/1.1 100 Continue\r\n\r\n", 25));
     body_begin(&client->body, &head);

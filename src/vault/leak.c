@@ -7,12 +7,12 @@
 /* --- what is known ---------------------------------------------------------------------------------------------------- */
 
 bool leak_add_digest(struct leak_table *table, enum leak_kind kind, const char *name, size_t size,
-                     const unsigned char digest[WORD_DIGEST])
+                     const unsigned char digest[KEY_WORD_DIGEST])
 {
-    if (table->known.count == LEAK_MOST_KNOWN || size < WORD_SHORTEST || size > WORD_LONGEST)
+    if (table->known.count == LEAK_MOST_KNOWN || size < KEY_WORD_SHORTEST || size > KEY_WORD_LONGEST)
         return false;
     struct leak_known known = {.kind = kind, .name = name};
-    memcpy(known.digest, digest, WORD_DIGEST);
+    memcpy(known.digest, digest, KEY_WORD_DIGEST);
     vec_push(&table->known, known);
     table->has_size[size] = true;
     return true;
@@ -44,21 +44,25 @@ static bool is_placeholder(const struct leak_table *table, struct bytes word)
 
 static void note(struct leak_search *search, enum leak_kind kind, const char *name)
 {
-    if (kind > search->found.kind)
-        search->found = (struct leak_found){kind, name};
+    for (size_t i = 0; i < search->found_count; i++) {
+        if (search->found[i].kind == kind && strcmp(search->found[i].name, name) == 0)
+            return;
+    }
+    if (search->found_count < LEAK_MOST_FOUND)
+        search->found[search->found_count++] = (struct leak_found){kind, name};
 }
 
 static void judge(struct leak_search *search, struct bytes text)
 {
     const struct leak_table *table = search->table;
     struct bytes word = word_trim(text);
-    if (word.size < WORD_SHORTEST)
+    if (word.size < KEY_WORD_SHORTEST)
         return;
     if (table->has_size[word.size]) {
-        unsigned char digest[WORD_DIGEST];
-        word_digest(table->key, word, digest);
+        unsigned char digest[KEY_WORD_DIGEST];
+        word_digest(table->salt, word, digest);
         vec_each (const struct leak_known, known, &table->known) {
-            if (memcmp(known->digest, digest, WORD_DIGEST) == 0)
+            if (memcmp(known->digest, digest, KEY_WORD_DIGEST) == 0)
                 note(search, known->kind, known->name);
         }
     }
@@ -118,10 +122,21 @@ static void go_on_with_armour(struct leak_search *search, struct leak_lane *lane
 enum { BYTE_OTHER, BYTE_WORD, BYTE_LINE, BYTE_BLANK, BYTE_BODY };
 
 static const unsigned char byte_kinds[256] = {
-    ['a' ... 'z'] = BYTE_WORD, ['A' ... 'Z'] = BYTE_WORD, ['0' ... '9'] = BYTE_WORD, ['_'] = BYTE_WORD,
-    ['-'] = BYTE_WORD,         ['.'] = BYTE_WORD,         ['\n'] = BYTE_LINE,        ['\r'] = BYTE_LINE,
-    [' '] = BYTE_BLANK,        ['\t'] = BYTE_BLANK,       ['+'] = BYTE_BODY,         ['/'] = BYTE_BODY,
-    ['='] = BYTE_BODY,
+    ['a'] = BYTE_WORD,  ['b'] = BYTE_WORD,  ['c'] = BYTE_WORD,  ['d'] = BYTE_WORD,   ['e'] = BYTE_WORD,
+    ['f'] = BYTE_WORD,  ['g'] = BYTE_WORD,  ['h'] = BYTE_WORD,  ['i'] = BYTE_WORD,   ['j'] = BYTE_WORD,
+    ['k'] = BYTE_WORD,  ['l'] = BYTE_WORD,  ['m'] = BYTE_WORD,  ['n'] = BYTE_WORD,   ['o'] = BYTE_WORD,
+    ['p'] = BYTE_WORD,  ['q'] = BYTE_WORD,  ['r'] = BYTE_WORD,  ['s'] = BYTE_WORD,   ['t'] = BYTE_WORD,
+    ['u'] = BYTE_WORD,  ['v'] = BYTE_WORD,  ['w'] = BYTE_WORD,  ['x'] = BYTE_WORD,   ['y'] = BYTE_WORD,
+    ['z'] = BYTE_WORD,  ['A'] = BYTE_WORD,  ['B'] = BYTE_WORD,  ['C'] = BYTE_WORD,   ['D'] = BYTE_WORD,
+    ['E'] = BYTE_WORD,  ['F'] = BYTE_WORD,  ['G'] = BYTE_WORD,  ['H'] = BYTE_WORD,   ['I'] = BYTE_WORD,
+    ['J'] = BYTE_WORD,  ['K'] = BYTE_WORD,  ['L'] = BYTE_WORD,  ['M'] = BYTE_WORD,   ['N'] = BYTE_WORD,
+    ['O'] = BYTE_WORD,  ['P'] = BYTE_WORD,  ['Q'] = BYTE_WORD,  ['R'] = BYTE_WORD,   ['S'] = BYTE_WORD,
+    ['T'] = BYTE_WORD,  ['U'] = BYTE_WORD,  ['V'] = BYTE_WORD,  ['W'] = BYTE_WORD,   ['X'] = BYTE_WORD,
+    ['Y'] = BYTE_WORD,  ['Z'] = BYTE_WORD,  ['0'] = BYTE_WORD,  ['1'] = BYTE_WORD,   ['2'] = BYTE_WORD,
+    ['3'] = BYTE_WORD,  ['4'] = BYTE_WORD,  ['5'] = BYTE_WORD,  ['6'] = BYTE_WORD,   ['7'] = BYTE_WORD,
+    ['8'] = BYTE_WORD,  ['9'] = BYTE_WORD,  ['_'] = BYTE_WORD,  ['-'] = BYTE_WORD,   ['.'] = BYTE_WORD,
+    ['\n'] = BYTE_LINE, ['\r'] = BYTE_LINE, [' '] = BYTE_BLANK, ['\t'] = BYTE_BLANK, ['+'] = BYTE_BODY,
+    ['/'] = BYTE_BODY,  ['='] = BYTE_BODY,
 };
 
 static struct bytes last_line(const struct leak_lane *lane)
@@ -133,7 +148,7 @@ static struct bytes last_line(const struct leak_lane *lane)
 /* A line ends: the word may go on in the next. */
 static void begin_line(struct leak_lane *lane)
 {
-    if (lane->is_overlong || lane->size == WORD_LONGEST) {
+    if (lane->is_overlong || lane->size == KEY_WORD_LONGEST) {
         lane->is_overlong = false;
         lane->size = lane->line_count = 0;
         return;
@@ -185,7 +200,7 @@ static inline void lane_break(struct leak_search *search, struct leak_lane *lane
 {
     /* Most words are too short for anything, and nothing is done about them. */
     bool is_of_armour = lane->armour || *lane->word == '-';
-    if (lane->size >= WORD_SHORTEST || is_of_armour || kind == BYTE_LINE)
+    if (lane->size >= KEY_WORD_SHORTEST || is_of_armour || kind == BYTE_LINE)
         end_word(search, lane, kind);
     else
         lane->size = lane->line_count = 0;
@@ -193,7 +208,7 @@ static inline void lane_break(struct leak_search *search, struct leak_lane *lane
 
 static void lane_take_word(struct leak_lane *lane, struct bytes word)
 {
-    size_t room = (size_t)WORD_LONGEST - lane->size, taken = word.size < room ? word.size : room;
+    size_t room = (size_t)KEY_WORD_LONGEST - lane->size, taken = word.size < room ? word.size : room;
     memcpy(lane->word + lane->size, word.at, taken);
     lane->size += (uint16_t)taken;
     lane->is_overlong |= taken < word.size;
@@ -204,7 +219,7 @@ static inline void lane_take(struct leak_search *search, struct leak_lane *lane,
     unsigned kind = byte_kinds[byte];
     if (kind != BYTE_WORD)
         lane_break(search, lane, kind);
-    else if (lane->size < WORD_LONGEST)
+    else if (lane->size < KEY_WORD_LONGEST)
         lane->word[lane->size++] = (char)byte;
     else
         lane->is_overlong = true;
@@ -420,7 +435,7 @@ static size_t letters_at(struct bytes bytes)
 
 bool leak_take(struct leak_search *search, struct bytes bytes)
 {
-    enum leak_kind before = search->found.kind;
+    size_t before = search->found_count;
     for (size_t i = 0; i < bytes.size; i++) {
         size_t end = i;
         if (!search->percent && !search->is_escaped && !search->unicode)
@@ -438,16 +453,16 @@ bool leak_take(struct leak_search *search, struct bytes bytes)
         else
             take_byte(search, byte);
     }
-    return search->found.kind > before;
+    return search->found_count > before;
 }
 
 bool leak_end(struct leak_search *search)
 {
-    enum leak_kind before = search->found.kind;
+    size_t before = search->found_count;
     if (search->percent)
         give_up_percent(search);
     take_decoded(search, '\0');
     search->is_escaped = false;
     search->unicode = 0;
-    return search->found.kind > before;
+    return search->found_count > before;
 }

@@ -40,26 +40,26 @@ enum { LEAK_MOST_KNOWN = 512, LEAK_PLACEHOLDER = 20 };
 struct leak_known {
     enum leak_kind kind;
     const char *name;
-    unsigned char digest[WORD_DIGEST];
+    unsigned char digest[KEY_WORD_DIGEST];
 };
 
 struct leak_table {
-    unsigned char key[WORD_KEY];
+    unsigned char salt[KEY_WORD_SALT];
     VEC(struct leak_known) known;
     VEC(struct bytes) placeholders; /* the beginning of each: they have the format of a key, and are none */
-    bool has_size[WORD_LONGEST + 1];
+    bool has_size[KEY_WORD_LONGEST + 1];
 };
 
 /* Adds a word of `size` bytes by its hash (base/key_format.h). The name must stay. Returns false if the table is full. */
 bool leak_add_digest(struct leak_table *table, enum leak_kind kind, const char *name, size_t size,
-                     const unsigned char digest[WORD_DIGEST]);
+                     const unsigned char digest[KEY_WORD_DIGEST]);
 
 /* The text must stay. */
 void leak_add_placeholder(struct leak_table *table, struct bytes placeholder);
 void leak_table_free(struct leak_table *table);
 
 enum { LEAK_LINES = 4, LEAK_BASE64_LANES = 4, LEAK_HEX_LANES = 2 };
-enum { LEAK_BASE64_RUN = 24, LEAK_HEX_RUN = 2 * WORD_SHORTEST };
+enum { LEAK_BASE64_RUN = 24, LEAK_HEX_RUN = 2 * KEY_WORD_SHORTEST };
 
 struct leak_lane {
     uint16_t size;
@@ -69,7 +69,7 @@ struct leak_lane {
     bool is_overlong;
     bool body_has_lower, body_has_upper, body_has_digit;
     uint16_t body_size; /* of the base64 text behind it */
-    char word[WORD_LONGEST];
+    char word[KEY_WORD_LONGEST];
 };
 
 /* Letters that give whole bytes together. */
@@ -85,16 +85,19 @@ struct leak_run {
     struct leak_group groups[LEAK_BASE64_LANES];
 };
 
+enum { LEAK_MOST_FOUND = 8 }; /* different ones in one message; no more are told */
+
 struct leak_found {
-    enum leak_kind kind; /* LEAK_NONE: nothing */
+    enum leak_kind kind;
     const char *name;
 };
 
 struct leak_search {
     const struct leak_table *table;
-    bool skips_formats;      /* a key is expected here: only what must not be inside counts */
-    struct leak_found found; /* the most certain */
-    uint8_t percent;         /* how much of %41 has come */
+    bool skips_formats; /* a key is expected here: only what must not be inside counts */
+    struct leak_found found[LEAK_MOST_FOUND];
+    size_t found_count;
+    uint8_t percent; /* how much of %41 has come */
     char percent_digit;
     bool is_escaped; /* a backslash has come */
     uint8_t unicode; /* digits of \u0041 that are skipped */
@@ -105,6 +108,6 @@ struct leak_search {
 /* Begins anew: what comes next does not follow what came before. */
 void leak_begin(struct leak_search *search, const struct leak_table *table);
 
-/* Both return whether something was found that is more certain than what was found before. */
+/* Both return whether something was found that had not been found before. */
 bool leak_take(struct leak_search *search, struct bytes bytes);
 bool leak_end(struct leak_search *search);

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -42,6 +43,7 @@ static int take_secret(struct vault_settings *settings, bool is_token, char *res
         vec_push(&secret.hosts, host);
     }
     vec_push(&settings->secrets, secret);
+    leak_add_placeholder(&settings->leaks, bytes_of(secret.placeholder, strlen(secret.placeholder)));
     return 0;
 }
 
@@ -68,6 +70,41 @@ static int take_rule(struct vault_settings *settings, char *rest, struct err *er
     return 0;
 }
 
+static bool hex_read(const char *text, unsigned char *ret_bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        char digits[3] = {text[0], text[0] ? text[1] : '\0'};
+        if (strspn(digits, "0123456789abcdef") != 2)
+            return false;
+        ret_bytes[i] = (unsigned char)strtoul(digits, NULL, 16);
+        text += 2;
+    }
+    return *text == '\0';
+}
+
+static int take_leak(struct vault_settings *settings, char *rest, struct err *err)
+{
+    const char *answer = strsep(&rest, " ");
+    settings->leak_answer = strcmp(answer, "block") == 0 ? LEAK_BLOCK : LEAK_WARN;
+    if (!rest || !hex_read(rest, settings->leaks.salt, sizeof(settings->leaks.salt)))
+        return err_set(err, "the search for leaks needs a key");
+    return 0;
+}
+
+/* Further ones than the table takes are not searched for. */
+static int take_known(struct vault_settings *settings, char *rest, struct err *err)
+{
+    const char *kind = strsep(&rest, " "), *size_text = rest ? strsep(&rest, " ") : NULL,
+               *hash = rest ? strsep(&rest, " ") : NULL;
+    unsigned char digest[KEY_WORD_DIGEST];
+    uint64_t size;
+    if (!rest || !leak_kind_named(kind) || !text_take_number(&size_text, &size) ||
+        !hex_read(hash, digest, sizeof(digest)))
+        return err_set(err, "a known value needs a kind, a size, a hash and a name");
+    leak_add_digest(&settings->leaks, leak_kind_named(kind), arena_str(&settings->arena, rest), size, digest);
+    return 0;
+}
+
 static int take_line(struct vault_settings *settings, char *line, struct err *err)
 {
     const char *verb = strsep(&line, " ");
@@ -76,6 +113,10 @@ static int take_line(struct vault_settings *settings, char *line, struct err *er
         return take_secret(settings, is_token, line, err);
     if (strcmp(verb, "rule") == 0 && line)
         return take_rule(settings, line, err);
+    if (strcmp(verb, "leak") == 0 && line)
+        return take_leak(settings, line, err);
+    if (strcmp(verb, "known") == 0 && line)
+        return take_known(settings, line, err);
     return err_set(err, "'%s' is not understood", verb);
 }
 

@@ -36,6 +36,7 @@
  *   stream.c      TLS on a socket
  *   record.c      messages between front and back
  *   body.c, head.c, refusal.c  HTTP
+ *   leak.c        the search for secrets of the host
  *   settings.c    which placeholder belongs to which secret and hosts, and which rules judge requests
  *   confine.c     the walls that both put around themselves
  */
@@ -48,6 +49,7 @@
 #include "kernel/handed.h"
 #include "kernel/poller.h"
 #include "policy/policy.h"
+#include "vault/leak.h"
 
 enum {
     VAULT_MOST_CONNECTIONS = 4096,
@@ -64,16 +66,21 @@ struct vault_secret {
     VEC(struct host_object) hosts;
 };
 
+/* What is done about a secret of the host in a request. */
+enum leak_answer { LEAK_IGNORE, LEAK_WARN, LEAK_BLOCK };
+
 struct vault_settings {
     struct arena arena;
+    enum leak_answer leak_answer;
+    struct leak_table leaks; /* what requests are searched for */
     VEC(struct vault_secret) secrets;
     struct policy
         policy; /* rules about hosts and requests, if requests are judged; policy/decide.h decides */
 };
 
 /*
- * Lines `secret NAME PLACEHOLDER HOST:PORT…`, `token KIND ENTRY NAME PLACEHOLDER HOST:PORT…`, and `rule LAYER LOCKED VERB OBJECT`, with a tab and
- * the rule's place after it.
+ * Lines `secret NAME PLACEHOLDER HOST:PORT…`, `token KIND ENTRY NAME PLACEHOLDER HOST:PORT…`, `leak warn|block KEY`,
+ * `known KIND SIZE HASH NAME`, and `rule LAYER LOCKED VERB OBJECT`, with a tab and the rule's place after it.
  */
 int settings_read(int fd, struct vault_settings *settings, struct err *err) must_check;
 

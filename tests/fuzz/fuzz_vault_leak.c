@@ -28,7 +28,10 @@ static enum leak_kind find_between(const struct leak_table *table, struct bytes 
     take_pieces(&search, bytes_of("\0", 1), piece);
     take_pieces(&search, after, piece);
     leak_end(&search);
-    return search.found.kind;
+    enum leak_kind kind = LEAK_NONE;
+    for (size_t i = 0; i < search.found_count; i++)
+        kind = search.found[i].kind > kind ? search.found[i].kind : kind;
+    return kind;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
@@ -40,8 +43,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     bytes_take_line(&text, &before);
     struct leak_table table = {0};
     auto_buf struct buf encoded = {0}, hex = {0};
-    unsigned char digest[WORD_DIGEST];
-    word_digest(table.key, bytes_of(canary, strlen(canary)), digest);
+    unsigned char digest[KEY_WORD_DIGEST];
+    word_digest(table.salt, bytes_of(canary, strlen(canary)), digest);
     if (!leak_add_digest(&table, LEAK_CANARY, "x", strlen(canary), digest))
         abort();
     base64_add(&encoded, bytes_of(canary, strlen(canary)));

@@ -24,9 +24,9 @@ static struct bytes text(const char *at)
 
 static void add_known(struct leak_table *table, enum leak_kind kind, const char *name, const char *known)
 {
-    unsigned char digest[WORD_DIGEST];
+    unsigned char digest[KEY_WORD_DIGEST];
     struct bytes word = word_longest(text(known));
-    word_digest(table->key, word, digest);
+    word_digest(table->salt, word, digest);
     CHECK(leak_add_digest(table, kind, name, word.size, digest));
 }
 
@@ -34,12 +34,23 @@ static const struct leak_table *the_table(void)
 {
     static struct leak_table table;
     if (!table.known.count) {
-        memset(table.key, 7, sizeof(table.key));
+        memset(table.salt, 7, sizeof(table.salt));
         add_known(&table, LEAK_VALUE, "$DATABASE_PASSWORD", value);
         add_known(&table, LEAK_CANARY, "~/.aws", canary);
         leak_add_placeholder(&table, text("sk-ant-api03-PLACEHOLDERabc123"));
     }
     return &table;
+}
+
+/* The most certain of what was found. */
+static struct leak_found best(const struct leak_search *search)
+{
+    struct leak_found found = {LEAK_NONE, NULL};
+    for (size_t i = 0; i < search->found_count; i++) {
+        if (search->found[i].kind > found.kind)
+            found = search->found[i];
+    }
+    return found;
 }
 
 /* What is found in pieces of this size. */
@@ -50,7 +61,7 @@ static struct leak_found find_in(struct bytes sent, size_t piece)
     for (size_t at = 0; at < sent.size; at += piece)
         leak_take(&search, bytes_of(sent.at + at, sent.size - at < piece ? sent.size - at : piece));
     leak_end(&search);
-    return search.found;
+    return best(&search);
 }
 
 /* The same in two pieces, for every place where they can be cut. */
@@ -62,7 +73,7 @@ static bool is_same_at_every_cut(struct bytes sent, enum leak_kind kind)
         leak_take(&search, bytes_of(sent.at, cut));
         leak_take(&search, bytes_after(sent, cut));
         leak_end(&search);
-        if (search.found.kind != kind)
+        if (best(&search).kind != kind)
             return false;
     }
     return find_in(sent, 1).kind == kind && find_in(sent, 3).kind == kind && find_in(sent, 7).kind == kind;
@@ -247,9 +258,9 @@ TEST(where_a_key_is_expected_only_values_and_canaries_count)
     CHECK(!leak_take(&search, text(github)) && !leak_end(&search));
     CHECK(!leak_take(&search, text(private_key)) && !leak_end(&search));
     CHECK(!leak_take(&search, text(value)) && leak_end(&search));
-    CHECK(search.found.kind == LEAK_VALUE);
+    CHECK(best(&search).kind == LEAK_VALUE);
     CHECK(!leak_take(&search, text(canary)) && leak_end(&search));
-    CHECK(search.found.kind == LEAK_CANARY);
+    CHECK(best(&search).kind == LEAK_CANARY);
 }
 
 TEST(what_does_not_follow_is_not_joined)
@@ -259,7 +270,7 @@ TEST(what_does_not_follow_is_not_joined)
     leak_take(&search, bytes_of(github, 20));
     CHECK(!leak_end(&search));
     leak_take(&search, bytes_of(github + 20, strlen(github) - 20));
-    CHECK(!leak_end(&search) && search.found.kind == LEAK_NONE);
+    CHECK(!leak_end(&search) && best(&search).kind == LEAK_NONE);
 }
 
 /* Random letters of an encoding, as images are sent: no key comes about by chance. */
