@@ -150,8 +150,9 @@ bool word_is_random(struct bytes word)
 {
     enum { DIFFERENT = 8 };
     struct variety variety = variety_of(word);
-    return word.size >= KEY_WORD_SHORTEST && variety.has_digit && (variety.has_lower || variety.has_upper) &&
-           variety.count >= DIFFERENT;
+    bool is_of_host = word.size && !variety.has_upper && memchr(word.at, '.', word.size);
+    return word.size >= KEY_WORD_SHORTEST && !is_of_host && variety.has_digit &&
+           (variety.has_lower || variety.has_upper) && variety.count >= DIFFERENT;
 }
 
 void word_digest(const unsigned char salt[KEY_WORD_SALT], struct bytes word,

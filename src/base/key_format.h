@@ -45,7 +45,7 @@ const struct key_format *key_of_word(struct bytes word);
 /* The longest word of a value, KEY_WORD_LONGEST bytes of it at most. Without bytes: none is long enough to be searched for. */
 struct bytes word_longest(struct bytes value);
 
-/* Does it have a digit, a letter, and many different ones? So that no word of a language and no name is searched for. */
+/* Does it have a digit, a letter, and many different ones? So that no word of a language and no host's name is searched for. */
 bool word_is_random(struct bytes word);
 
 /* The hash of a word, which begins with the salt. */

@@ -72,16 +72,16 @@ static void client_alarm(struct client *client)
 static void tell_leak(struct client *client, const struct leak_found *found, bool is_stopped)
 {
     struct front *front = client->front;
-    const char *line =
-        arena_printf(&front->settings->arena, "leak %s %s %u %s %s", leak_kind_name(found->kind),
-                     client->host, client->port, is_stopped ? "stopped" : "passed", found->name);
+    char line[LONGEST_TOLD];
+    snprintf(line, sizeof(line), "leak %s %s %u %s %s", leak_kind_name(found->kind), client->host,
+             client->port, is_stopped ? "stopped" : "passed", found->name);
     for (size_t i = 0; i < front->leaks.count; i++) {
         if (strcmp(front->leaks.at[i], line) == 0)
             return;
     }
     if (front->leaks.count == MOST_LEAKS)
         return;
-    vec_push(&front->leaks, line);
+    vec_push(&front->leaks, arena_str(&front->settings->arena, line));
     front_tell(front, line);
 }
 

@@ -200,7 +200,7 @@ static inline void lane_break(struct leak_search *search, struct leak_lane *lane
 {
     /* Most words are too short for anything, and nothing is done about them. */
     bool is_of_armour = lane->armour || *lane->word == '-';
-    if (lane->size >= KEY_WORD_SHORTEST || is_of_armour || kind == BYTE_LINE)
+    if (lane->size >= KEY_WORD_SHORTEST || lane->line_count || is_of_armour || kind == BYTE_LINE)
         end_word(search, lane, kind);
     else
         lane->size = lane->line_count = 0;

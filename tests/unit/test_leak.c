@@ -200,6 +200,9 @@ TEST(private_keys_are_found)
     CHECK_INT(kind_in(in_lines(&arena, private_key, 1000, "")), LEAK_PRIVATE_KEY);
     CHECK_INT(kind_in(base64_of(&arena, text(private_key))), LEAK_PRIVATE_KEY);
     CHECK_INT(kind_in(in_hex(&arena, private_key)), LEAK_PRIVATE_KEY);
+    CHECK_INT(kind_in(arena_printf(&arena, "ab\n%s", private_key)), LEAK_PRIVATE_KEY);
+    CHECK_INT(kind_in(arena_printf(&arena, "a: |\n  %s", in_lines(&arena, private_key, 1000, ""))),
+              LEAK_PRIVATE_KEY);
     CHECK_INT(kind_in(in_percent(&arena, private_key)), LEAK_PRIVATE_KEY);
     CHECK_INT(kind_in("{\"key\":\"-----BEGIN PRIVATE "
                       "KEY-----\\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7+/x\\n"
@@ -304,6 +307,10 @@ TEST(the_longest_word_of_a_value_is_searched_for)
                       text("s3cretPassw0rdOfMine")));
     CHECK(bytes_equal(word_longest(text("..0123456789abcdef--")), text("0123456789abcdef")));
     CHECK(!word_longest(text("short and many words")).size);
+    CHECK(word_is_random(text("w7Kp2mQx9Lr4Tz6Vb8Nc")) && word_is_random(text("0123456789abcdef")));
+    CHECK(!word_is_random(text("a-long-name-without-digits")) &&
+          !word_is_random(text("login-42.example.test")));
+    CHECK(!word_is_random(text("1111111111111111aaaa")) && !word_is_random(text("w7Kp2mQx9Lr4")));
 }
 
 UNIT_MAIN()
