@@ -143,7 +143,9 @@ struct bytes word_longest(struct bytes value)
     }
     if (longest.size > KEY_WORD_LONGEST)
         longest.size = KEY_WORD_LONGEST;
-    return longest.size < KEY_WORD_SHORTEST ? (struct bytes){0} : longest;
+    if (longest.size < KEY_WORD_SHORTEST)
+        longest = (struct bytes){0};
+    return longest;
 }
 
 bool word_is_random(struct bytes word)

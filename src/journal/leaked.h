@@ -18,7 +18,7 @@
 
 enum leak_kind { LEAK_KINDS(ID_OF) LEAK_KIND_COUNT };
 
-const char *leak_kind_name(enum leak_kind kind);
+const char *leak_kind_name(enum leak_kind value);
 enum leak_kind leak_kind_named(const char *name); /* LEAK_NONE: there is no such kind */
 
 /* "a key (ghp_…)" */

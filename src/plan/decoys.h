@@ -32,7 +32,7 @@ struct decoy {
 enum { DECOY_COUNT = 6 };
 extern const struct decoy decoys[DECOY_COUNT];
 
-/* The content of the files. Every line is a comment for the programs that read such a file. */
+/* The content of the files, but for a canary. Every line is a comment for the programs that read such a file. */
 extern const char decoy_text[];
 
 /* A key of Amazon's format. */
