@@ -48,7 +48,8 @@
  *      but by the host.
  *   3. Nothing outlives the warden. Orphans become its children, and it kills children until it has none. It does so too when the
  *      control socket ends, which means that the supervisor is dead, or wants an end. So nobody of bawn's kills the warden. If somebody else does, its
- *      children fall to the supervisor, which kills them.
+ *      children fall to the supervisor, which kills them. A warden that has reported the end has no children, and the supervisor
+ *      waits for neither.
  *   4. Without a judge, judged calls fail with ENOSYS: the kernel answers so when the listener is closed.
  *   5. Without scopes (before Linux 6.12), the judge carries signals out.
  *   6. The warden cannot be traced, signalled or read by the command: Landlock's first domain is less than the second, and the warden is
@@ -97,6 +98,7 @@ struct bare {
     struct landlock inner;     /* the rules of the second domain, until the command's process enters it */
     int master_fd;             /* O_PATH: the device of which pseudo terminals are made; -1: none */
     int shared_fd;             /* the directory of shared memory; -1: none */
+    int scratch_fd;            /* the directory of temporary files, locked; -1: none */
 };
 
 /* bare_child.c: never returns. */

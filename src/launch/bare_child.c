@@ -246,7 +246,8 @@ _Noreturn void bare_run(const struct child *child)
                          .command = -1,
                          .inner = {.fd = -1},
                          .master_fd = -1,
-                         .shared_fd = -1};
+                         .shared_fd = -1,
+                         .scratch_fd = -1};
     for (size_t i = 0; i < launch.host_fd_count; i++)
         close(launch.host_fds[i]);
     if (launch.own_group)

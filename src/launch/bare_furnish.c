@@ -21,7 +21,7 @@ static int write_file(int scratch_fd, const char *path, const char *text, struct
     return 0;
 }
 
-/* The lock tells a repair that this process still ends what a killed supervisor has left. It is kept until this process ends. */
+/* The lock tells a repair that this process still ends what a killed supervisor has left. It is kept until nothing of that runs. */
 static int hold_scratch(const char *scratch, struct err *err)
 {
     int fd = open(scratch, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -33,14 +33,16 @@ int bare_furnish(struct bare *bare, struct err *err)
     const struct launch *launch = bare->launch;
     if (!launch->scratch)
         return 0;
-    int scratch_fd = hold_scratch(launch->scratch, err);
+    int scratch_fd = bare->scratch_fd = hold_scratch(launch->scratch, err);
     if (scratch_fd < 0)
         return -1;
     if (mkdirat(scratch_fd, SCRATCH_OWN, 0700) < 0 || mkdirat(scratch_fd, SCRATCH_SHARED, 0700) < 0)
         return err_sys(err, errno, "cannot make a directory for temporary files");
     bare->shared_fd = open_directory_at(scratch_fd, SCRATCH_SHARED);
-    if (bare->shared_fd < 0)
-        return err_sys(err, errno, "cannot open the directory of shared memory");
+    /* It stays open, so that the supervisor does not wait for the disk when it removes the directory. */
+    int own_fd = open_directory_at(scratch_fd, SCRATCH_OWN);
+    if (bare->shared_fd < 0 || own_fd < 0)
+        return err_sys(err, errno, "cannot open a directory for temporary files");
     if (write_file(scratch_fd, SCRATCH_GIT_CONFIG, launch->git_config ? launch->git_config : "", err) < 0 ||
         (launch->briefing && write_file(scratch_fd, SCRATCH_BRIEFING, launch->briefing, err) < 0))
         return -1;

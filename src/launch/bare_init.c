@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -94,7 +95,16 @@ static _Noreturn void end_alone(void)
 static _Noreturn void end(const struct bare *bare, int status)
 {
     bare_end_all();
+    if (bare->scratch_fd >= 0)
+        flock(bare->scratch_fd, LOCK_UN);
     tell(bare, (struct report){.kind = REPORT_ENDED, .status = status});
+    /*
+     * The supervisor now removes the directory of temporary files. Whoever closes the last descriptor of a removed directory waits until the kernel
+     * has freed its blocks. That is for this process to do, so it waits until the supervisor has hung up.
+     */
+    struct pollfd hung_up = {.fd = bare->control_fd}; /* what was left here is not read (launch_leave) */
+    while (poll(&hung_up, 1, -1) < 0 && errno == EINTR) {
+    }
     _exit(0);
 }
 

@@ -136,6 +136,7 @@ struct launched {
     int inotify_fd; /* an instance that was made before the command, which may use up its user's; -1: there was none left */
     bool host_network;
     bool is_bare;         /* `pid` is a warden, without namespaces */
+    bool has_ended;       /* it has reported the end of everything inside */
     bool is_kept_apart;   /* from the supervisor's processor, until the command begins */
     cpu_set_t processors; /* that it may use from then on */
     struct cgroup cgroup;
@@ -173,8 +174,8 @@ void launch_abandon(struct launched *launched);
 void launch_release(struct launched *launched, bool waits);
 
 /*
- * Leaves a descriptor to process 1, which has reported the end, until it is released. Whoever closes the last descriptor of a
- * removed directory waits until the kernel has freed its blocks, and for process 1 nobody waits. The caller keeps its own.
+ * Leaves a descriptor to process 1 or a warden that has reported the end, until it is released. Whoever closes the last descriptor of a
+ * removed directory waits until the kernel has freed its blocks, and for that process nobody waits. The caller keeps its own.
  */
 void launch_leave(const struct launched *launched, int fd);
 

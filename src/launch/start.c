@@ -34,7 +34,7 @@
  *   control_fd  stream socket: the plan, then orders. What process 1 hands over (launch.h) comes back on it, all of it before the
  *               command begins
  *   port_fd     packet socket: sockets of the sandbox's network come out. After the end, descriptors go in that process 1 is to close
- *               (launch_leave): it does not read them
+ *               (launch_leave): it does not read them. To a warden they go by control_fd
  *
  * Invariants.
  *
@@ -164,13 +164,14 @@ void launch_release(struct launched *launched, bool waits)
         close(launched->control_fd);
     }
     /* A control group can be removed once no process is in it. */
+    bool may_leave_orphans = launched->is_bare && !launched->has_ended;
     if (launched->pid > 0 &&
-        (waits || launched->is_bare || launched->cgroup.fd >= 0 || !process_orphans_are_reaped()))
+        (waits || may_leave_orphans || launched->cgroup.fd >= 0 || !process_orphans_are_reaped()))
         waitpid(launched->pid, NULL, 0);
-    if (launched->is_bare) {
+    if (may_leave_orphans)
         bare_end_orphans();
+    if (launched->is_bare)
         bare_adopt_orphans(false);
-    }
     cgroup_remove(&launched->cgroup);
     if (launched->pid > 0) {
         close(launched->pid_fd);
@@ -182,8 +183,9 @@ void launch_release(struct launched *launched, bool waits)
 
 void launch_leave(const struct launched *launched, int fd)
 {
-    /* Process 1 does not read this socket any more. If it cannot be sent, the caller pays for the last close. */
-    if (launched->pid > 0 && !launched->is_bare && passing_send(launched->port_fd, ".", 1, fd) < 0)
+    /* The other side does not read this socket any more. If it cannot be sent, the caller pays for the last close. */
+    int unread_fd = launched->is_bare ? launched->control_fd : launched->port_fd;
+    if (launched->pid > 0 && launched->has_ended && passing_send(unread_fd, ".", 1, fd) < 0)
         return;
 }
 

@@ -11,7 +11,7 @@
  *   5. run_start     meanwhile: begins session and capture if phase 3 did not, then checkpoints and flags.
  *   6. supervise     lets the child run the command, and serves the event loop until it ends.
  *   7. run_end       ends everything that was begun, in a fixed order, and fills in the result. Process 1 is released before it,
- *                    and in a review after it: see capture_leave_layers.
+ *                    but after it where it frees what run_end removes: see frees_directories.
  *   8. run_finish    the caller has reported the result: frees everything.
  *
  * Ownership: struct run owns all state, and run_finish frees it. The plan is not changed after phase 2; later decisions
@@ -242,6 +242,16 @@ static void tell_ended(const struct run *run)
         run->request.ended(run->request.watcher);
 }
 
+/* Does run_end remove directories that process 1 or the warden is to free? (launch_leave) */
+static bool frees_directories(struct run *run)
+{
+    bool retires = run->session.tidies_up && !run->has_retired_sessions;
+    if (run->launched.is_bare) /* it has the directories of temporary files open */
+        return true;
+    return run->home.seeds_fd < 0 && /* the mounts of a seed have their layers until it is gone */
+           (capture_leave_layers(run->capture, &run->launched) || retires);
+}
+
 /* Phases 3 to 7. */
 static void carry_out_plan(struct run *run)
 {
@@ -265,6 +275,7 @@ static void carry_out_plan(struct run *run)
     run->has_signals = true;
     if (prepared == 0) {
         prepared = supervise(&run->foreground, &run->guard.standstill, &run->guard.tripwires, &outcome, &err);
+        run->launched.has_ended = prepared == 0;
         trace_point(trace, "outside", "the command has ended");
         tell_ended(run);
     }
@@ -278,9 +289,7 @@ static void carry_out_plan(struct run *run)
     /* Without a pid namespace its processes are told from bawn's own helper by being the only ones left. */
     if (run->launched.is_bare && run->has_network)
         network_end(&run->network);
-    bool is_left_for_later =
-        run->home.seeds_fd < 0 && /* the mounts of a seed have their layers until it is gone */
-        !run->launched.is_bare && capture_leave_layers(run->capture, &run->launched);
+    bool is_left_for_later = run->launched.has_ended && frees_directories(run);
     if (!is_left_for_later)
         launch_release(&run->launched, run->home.seeds_fd >= 0);
     run_end(run, outcome);
@@ -323,7 +332,7 @@ static bool lacks_namespaces(void *self)
     struct run *run = self;
     if (run->namespaces != NAMESPACES_UNKNOWN)
         return run->namespaces == NAMESPACES_LACKING;
-    bool has_child = run->launched.pid > 0;
+    bool has_child = run->launched.pid > 0 && !run->launched.is_bare; /* a warden tells nothing */
     bool has = has_child ? launch_has_namespaces(&run->launched)
                          : run->machine.is_root && process_may_administrate();
     if (!has && has_child)

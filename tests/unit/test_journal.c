@@ -256,6 +256,7 @@ static struct retired retire(uint64_t most_bytes)
     auto_fd int fd =
         open(arena_printf(&state.arena, "%s/bawn/sessions", state.path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     sessions_retire(&state.arena, fd, most_bytes, &retired);
+    retired_close(&retired);
     return retired;
 }
 
