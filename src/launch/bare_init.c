@@ -77,11 +77,13 @@ unsigned bare_signal_inside(pid_t group, pid_t spared, int number)
 void bare_end_all(void)
 {
     for (;;) {
-        bare_signal_inside(0, 0, SIGKILL);
-        if (waitpid(-1, NULL, 0) < 0 && errno == ECHILD)
-            return;
-        while (waitpid(-1, NULL, WNOHANG) > 0) {
+        pid_t ended;
+        while ((ended = waitpid(-1, NULL, WNOHANG)) > 0) {
         }
+        if (ended < 0 && errno == ECHILD)
+            return;
+        bare_signal_inside(0, 0, SIGKILL);
+        waitpid(-1, NULL, 0);
     }
 }
 

@@ -155,10 +155,11 @@ struct launched {
                        .handed = {-1, -1, -1, -1, -1}})
 
 /*
- * Starts the child ahead of the plan, so that it makes its namespaces while the policy is read. The only effect on the host is
- * a control group for the child. Where the child cannot be started yet, launch_start() does it.
+ * Starts the child ahead of the plan, so that it makes its namespaces while the policy is read; with `is_bare` a warden, whose copy of this
+ * process's memory is small by then. The only effect on the host is a control group for the child. Where the child cannot be started
+ * yet, launch_start() does it.
  */
-void launch_begin(const struct launch *launch, struct launched *ret_launched);
+void launch_begin(const struct launch *launch, bool is_bare, struct launched *ret_launched);
 
 /* Sends an order to process 1 without waiting: a signal for the command, which gets the terminal's foreground with it or not.
  * False: process 1 does not take it. */

@@ -310,16 +310,13 @@ static int start_in_cgroup(struct child *child, struct launched *ret_launched, s
  * and moves it back there whenever the parent wakes it. Both have work until the command begins, so the child is kept off the
  * supervisor's processor. With many processors the kernel places them well.
  */
-static void keep_apart(struct launched *launched)
+static void keep_apart(const struct child *child, struct launched *launched)
 {
-    enum { FEW = 4 };
-    cpu_set_t others;
+    cpu_set_t others = child->processors;
     unsigned own;
-    if (getcpu(&own, NULL) < 0 ||
-        sched_getaffinity(launched->pid, sizeof(launched->processors), &launched->processors) < 0 ||
-        CPU_COUNT(&launched->processors) > FEW)
+    if (!child->may_be_kept_apart || getcpu(&own, NULL) < 0)
         return;
-    others = launched->processors;
+    launched->processors = child->processors;
     CPU_CLR(own, &others);
     launched->is_kept_apart =
         CPU_COUNT(&others) && sched_setaffinity(launched->pid, sizeof(others), &others) == 0;
@@ -336,15 +333,23 @@ int launch_go(const struct launched *launched, struct err *err)
     return is_gone ? 0 : err_sys(err, errno, "process 1 cannot be told to begin");
 }
 
-void launch_begin(const struct launch *launch, struct launched *ret_launched)
+static struct child plan_child(const struct launch *launch, const struct id_map *map, bool is_bare)
 {
-    struct id_map map = process_id_map();
-    struct child child = {.launch = launch,
-                          .run = child_run,
-                          .namespaces = CLONE_NEWUSER | CLONE_NEWPID,
-                          .map = &map,
-                          .host_network = launch->probably_host_network,
+    return (struct child){.launch = launch,
+                          .run = is_bare ? bare_run : child_run,
+                          .namespaces = is_bare ? 0 : CLONE_NEWUSER | CLONE_NEWPID,
+                          .map = map,
                           .cgroup_fd = -1};
+}
+
+void launch_begin(const struct launch *launch, bool is_bare, struct launched *ret_launched)
+{
+    enum { FEW = 4 };
+    struct id_map map = process_id_map();
+    struct child child = plan_child(launch, &map, is_bare);
+    child.host_network = launch->probably_host_network;
+    child.may_be_kept_apart = sched_getaffinity(0, sizeof(child.processors), &child.processors) == 0 &&
+                              CPU_COUNT(&child.processors) <= FEW;
     struct err ignored; /* launch_start() tries again, and reports the failure */
     *ret_launched = LAUNCHED_NONE;
     if (!map.keeps_groups)
@@ -352,7 +357,7 @@ void launch_begin(const struct launch *launch, struct launched *ret_launched)
     if (start_in_cgroup(&child, ret_launched, &ignored) < 0)
         *ret_launched = LAUNCHED_NONE;
     else
-        keep_apart(ret_launched);
+        keep_apart(&child, ret_launched);
 }
 
 static void close_trees(struct shown *shown, size_t count)
@@ -422,14 +427,8 @@ static int start_with_plan(const struct launch *launch, struct launched *ret_lau
 {
     struct id_map map = process_id_map();
     bool is_bare = launch->operations->on == ON_LANDLOCK;
-    struct child child = {.launch = launch,
-                          .run = is_bare ? bare_run : child_run,
-                          .namespaces = is_bare ? 0 : CLONE_NEWUSER | CLONE_NEWPID,
-                          .map = &map,
-                          .host_network = host_network,
-                          .cgroup_fd = -1};
-    if (is_bare)
-        bare_adopt_orphans(true);
+    struct child child = plan_child(launch, &map, is_bare);
+    child.host_network = host_network;
     bool wants_cgroup = map.keeps_groups || limits_want_cgroup(launch->operations);
     start_function *start = wants_cgroup ? start_in_cgroup : start_child;
     return map.keeps_groups || is_bare ? start(&child, ret_launched, err)
@@ -451,11 +450,15 @@ static int set_limits(const struct operations *operations, const struct launched
 static int start_amended(const struct launch *launch, struct launched *launched, struct err *err)
 {
     bool host_network = ports_host_network(launch->operations);
+    bool is_bare = launch->operations->on == ON_LANDLOCK;
     if (check_standard_streams(launch->operations, err) < 0 || make_missing(launch, err) < 0)
         return -1;
-    /* The child that was started ahead had to guess which network the plan has. */
-    if (launched->pid > 0 && launched->host_network != host_network)
+    /* The child that was started ahead had to guess which network the plan has. A warden has the host's. */
+    if (launched->pid > 0 &&
+        (launched->is_bare != is_bare || (!is_bare && launched->host_network != host_network)))
         launch_abandon(launched);
+    if (is_bare)
+        bare_adopt_orphans(true);
     if (launched->pid < 0 && start_with_plan(launch, launched, host_network, err) < 0)
         return -1;
     if (set_limits(launch->operations, launched, err) < 0 ||

@@ -357,8 +357,8 @@ static void begin_child(struct run *run)
     launch->trace = run->caller.trace;
     command_find_terminal(launch);
     bool is_bare = request->on && *request->on == ON_LANDLOCK;
-    if (!request->full_access && !is_bare) /* both start their child in phase 4 */
-        launch_begin(launch, &run->launched);
+    if (!request->full_access) /* its child is started in phase 4 */
+        launch_begin(launch, is_bare, &run->launched);
     trace_point(run->caller.trace, "outside", "the child is started");
 }
 
