@@ -92,7 +92,8 @@ void sessions_sort(struct session_age *ages, size_t count);
 
 struct retired {
     uint64_t sessions, bytes; /* that were removed */
-    VEC(int) open;            /* their files and folders: the kernel frees them when these are closed, and waits for the disk */
+    VEC(int)
+    open; /* their files and folders: the kernel frees them when these are closed, and waits for the disk */
 };
 
 /*

@@ -93,12 +93,12 @@ struct bare {
     ssize_t oom_size;
     VEC(struct frozen_object) frozen;
     VEC(struct frozen_name) names;
-    VEC(const char *) paths;   /* that are frozen: the host may put another object there */
-    VEC(const char *) written; /* trees in which metadata may be changed */
-    struct landlock inner;     /* the rules of the second domain, until the command's process enters it */
-    int master_fd;             /* O_PATH: the device of which pseudo terminals are made; -1: none */
-    int shared_fd;             /* the directory of shared memory; -1: none */
-    int scratch_fd;            /* the directory of temporary files, locked; -1: none */
+    VEC(const char *) paths;     /* that are frozen: the host may put another object there */
+    VEC(const char *) written;   /* trees in which metadata may be changed */
+    struct landlock inner;       /* the rules of the second domain, until the command's process enters it */
+    int master_fd;               /* O_PATH: the device of which pseudo terminals are made; -1: none */
+    int shared_fd;               /* the directory of shared memory; -1: none */
+    int scratch_fd;              /* the directory of temporary files, locked; -1: none */
     const cpu_set_t *processors; /* of the command; NULL: the warden has the same */
 };
 

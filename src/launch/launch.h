@@ -135,10 +135,11 @@ struct launched {
     int port_fd; /* sockets of the sandbox's network come from it (kernel/ports.h); -1 where there are none */
     int inotify_fd; /* an instance that was made before the command, which may use up its user's; -1: there was none left */
     bool host_network;
-    bool is_bare;         /* `pid` is a warden, without namespaces */
-    bool has_ended;       /* it has reported the end of everything inside */
-    bool is_kept_apart;   /* from the supervisor's processor, until the command begins */
-    cpu_set_t processors; /* that it may use from then on */
+    bool is_bare;           /* `pid` is a warden, without namespaces */
+    bool has_ended;         /* it has reported the end of everything inside */
+    bool is_reaped_by_init; /* if this process ends without having waited for it */
+    bool is_kept_apart;     /* from the supervisor's processor, until the command begins */
+    cpu_set_t processors;   /* that it may use from then on */
     struct cgroup cgroup;
     bool has_handed_over;     /* process 1 has sent all that it hands over: the walls are up */
     int handed[HANDED_COUNT]; /* those descriptors; -1: not there */

@@ -166,7 +166,7 @@ void launch_release(struct launched *launched, bool waits)
     /* A control group can be removed once no process is in it. */
     bool may_leave_orphans = launched->is_bare && !launched->has_ended;
     if (launched->pid > 0 &&
-        (waits || may_leave_orphans || launched->cgroup.fd >= 0 || !process_orphans_are_reaped()))
+        (waits || may_leave_orphans || launched->cgroup.fd >= 0 || !launched->is_reaped_by_init))
         waitpid(launched->pid, NULL, 0);
     if (may_leave_orphans)
         bare_end_orphans();
@@ -466,6 +466,7 @@ static int start_amended(const struct launch *launch, struct launched *launched,
         launch_abandon(launched);
         return -1;
     }
+    launched->is_reaped_by_init = process_orphans_are_reaped(); /* while the child has work */
     return 0;
 }
 
