@@ -137,7 +137,6 @@ static bool has_relative(const char *list)
 static size_t each_opened(struct hold *hold, struct timespec since, opened_found *found)
 {
     const char *list;
-    char trees[OPEN_TREES_SIZE];
     struct err err = {0};
     struct arena arena = {0};
     if (unix_sockets_read(&arena, &list, &err) < 0) {
@@ -148,6 +147,7 @@ static size_t each_opened(struct hold *hold, struct timespec since, opened_found
     }
     size_t count = each_of_list(hold, list, since, found);
     if (has_relative(list)) {
+        char trees[OPEN_TREES_SIZE];
         hold_list_open_trees(hold, trees, sizeof(trees));
         count += each_of_list(hold, unix_sockets_find_relative(&arena, trees), since, found);
     }
