@@ -54,7 +54,8 @@ static _Noreturn void ask_for_helper(rlim_t harmless)
     if (setrlimit(RLIMIT_CORE, &limit) < 0 && errno != EPERM)
         must(-1, "setrlimit");
     must(getrlimit(RLIMIT_CORE, &limit), "getrlimit");
-    if ((limit.rlim_cur == harmless && limit.rlim_max == harmless) || (limit.rlim_max == 0 && core_is_a_file()))
+    if ((limit.rlim_cur == harmless && limit.rlim_max == harmless) ||
+        (limit.rlim_max == 0 && core_is_a_file()))
         saw("kept low");
     tell_limit(limit.rlim_cur);
 }

@@ -222,7 +222,7 @@ complete -c bawn -n $rules -l host-port -x -d "Let CMD reach a port of this mach
 complete -c bawn -n $rules -l env -x -a '(set -nx)' -d 'Pass a variable, or set one'
 complete -c bawn -n $rules -l unset -x -a '(set -nx)' -d 'Drop a variable'
 complete -c bawn -n $rules -l secret -x -d 'Keep the value of a variable outside'
-complete -c bawn -n $rules -l forge -x -d 'Let git reach a repository by ssh'
+complete -c bawn -n $rules -l forge -x -d 'Let git reach a repository, with your keys outside'
 complete -c bawn -n $rules -l secrets -x -a 'outside inside' -d 'Whether rules for secrets apply'
 complete -c bawn -n $rules -l limit -x -a '(__bawn_limits)' -d 'Memory, pids, files, time, disk, rate, snapshot or journals'
 complete -c bawn -n $rules -l require -x -d 'Refuse to run without this' -a namespaces

@@ -6,6 +6,7 @@
 
 #include "egress/connection.h"
 #include "egress/egress.h"
+#include "kernel/process.h"
 
 enum {
     TICK = 50, /* milliseconds */
@@ -84,10 +85,8 @@ static void wire(struct egress *egress)
 
 static int start(struct egress *egress, int settings_fd, int link_fd, int channel_fd, struct err *err)
 {
-    struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-        files.rlim_cur = files.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &files);
+    struct rlimit files = process_raise_descriptors();
+    if (files.rlim_max) {
         /* The other half is for connections, which need two descriptors each. */
         egress->listeners.most = files.rlim_max / 2;
         rlim_t others = files.rlim_max / 8 < MOST_OTHERS ? files.rlim_max / 8 : MOST_OTHERS;

@@ -10,7 +10,6 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
-#include "base/hash.h"
 #include "base/map.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -46,20 +45,25 @@ void git_hash_of(const char *kind, struct bytes content, struct git_hash *ret_ha
     sha1_of(head, (size_t)head_size, content.at, content.size, ret_hash->bytes);
 }
 
-bool git_object_is(const char *kind, struct bytes content, const char *name, size_t digits)
+void git_object_name(const char *kind, struct bytes content, size_t digits, char ret_name[SHA256_HEX_SIZE])
 {
-    char found[SHA256_HEX_SIZE];
     if (digits == SHA1_DIGITS) {
         struct git_hash hash;
         git_hash_of(kind, content, &hash);
-        git_hash_format(&hash, found);
-    } else {
-        auto_buf struct buf whole = {0};
-        buf_printf(&whole, "%s %zu", kind, content.size);
-        buf_add_char(&whole, '\0');
-        buf_add(&whole, content.at, content.size);
-        sha256_hex(whole.bytes, whole.size, found);
+        git_hash_format(&hash, ret_name);
+        return;
     }
+    auto_buf struct buf whole = {0};
+    buf_printf(&whole, "%s %zu", kind, content.size);
+    buf_add_char(&whole, '\0');
+    buf_add(&whole, content.at, content.size);
+    sha256_hex(whole.bytes, whole.size, ret_name);
+}
+
+bool git_object_is(const char *kind, struct bytes content, const char *name, size_t digits)
+{
+    char found[SHA256_HEX_SIZE];
+    git_object_name(kind, content, digits, found);
     return strncmp(found, name, digits) == 0;
 }
 

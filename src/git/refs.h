@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/bytes.h"
+#include "base/hash.h"
 #include "base/vec.h"
 
 /* --- branch.c: where branches stand, read through no link. Any hash that git has: 40 or 64 digits. */
@@ -110,6 +111,7 @@ void git_hash_format(const struct git_hash *hash, char ret_text[SHA1_DIGITS + 1]
 void git_hash_of(const char *kind, struct bytes content, struct git_hash *ret_hash);
 
 /* The same in digits, of either hash: `digits` is SHA1_DIGITS or SHA256_DIGITS. */
+void git_object_name(const char *kind, struct bytes content, size_t digits, char ret_name[SHA256_HEX_SIZE]);
 bool git_object_is(const char *kind, struct bytes content, const char *name, size_t digits);
 
 /* SHA-1 (FIPS 180-4), because git names its objects by it. Nothing of bawn's own relies on it. */

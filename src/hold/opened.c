@@ -125,10 +125,18 @@ static size_t each_of_list(struct hold *hold, const char *list, struct timespec 
     return count;
 }
 
+static bool has_relative(const char *list)
+{
+    for (const char *path; (path = unix_sockets_next(&list));) {
+        if (*path != '/')
+            return true;
+    }
+    return false;
+}
+
 static size_t each_opened(struct hold *hold, struct timespec since, opened_found *found)
 {
     const char *list;
-    char trees[OPEN_TREES_SIZE];
     struct err err = {0};
     struct arena arena = {0};
     if (unix_sockets_read(&arena, &list, &err) < 0) {
@@ -137,9 +145,12 @@ static size_t each_opened(struct hold *hold, struct timespec since, opened_found
                                err.message));
         list = "";
     }
-    hold_list_open_trees(hold, trees, sizeof(trees));
-    size_t count = each_of_list(hold, list, since, found) +
-                   each_of_list(hold, unix_sockets_find_relative(&arena, trees), since, found);
+    size_t count = each_of_list(hold, list, since, found);
+    if (has_relative(list)) {
+        char trees[OPEN_TREES_SIZE];
+        hold_list_open_trees(hold, trees, sizeof(trees));
+        count += each_of_list(hold, unix_sockets_find_relative(&arena, trees), since, found);
+    }
     arena_free(&arena);
     return count;
 }

@@ -269,8 +269,9 @@ int home_copy(struct arena *arena, const struct plan *plan, int home_fd, int sta
     }
     /* Backwards: of two operations with the same destination (settings of the machine and of the user), the last counts. */
     for (size_t i = plan->operations.count; i-- > 0;) {
-        if (plan->operations.at[i].kind == OP_COPY || plan->operations.at[i].kind == OP_SIFT)
-            carry_out(&copying, &plan->operations.at[i]);
+        const struct operation *operation = &plan->operations.at[i];
+        if ((operation->kind == OP_COPY && !operation->is_login) || operation->kind == OP_SIFT)
+            carry_out(&copying, operation);
     }
     remove_former(&copying);
     if (memory_save(&copying.now, &copying.before, state_fd, err) < 0)

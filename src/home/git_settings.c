@@ -137,7 +137,20 @@ static void add_if_set(struct buf *out, const char *section, const char *name, c
     git_config_add(out, name, value);
 }
 
-/* Who wrote the address of a repository with https reaches it by ssh: there is no token inside. */
+/* Addresses of ssh lead to https, where the token is added. */
+static void add_https(const struct plan *plan, const struct forge_object *forge, struct buf *out)
+{
+    struct arena *arena = plan->policy->arena;
+    const char *const addresses[] = {
+        arena_printf(arena, "%s@%s:%s.git", forge->user, forge->host, forge->path),
+        arena_printf(arena, "ssh://%s@%s/%s.git", forge->user, forge->host, forge->path)};
+    buf_printf(out, "[url \"https://%s/%s.git\"]\n", host_with_port(arena, forge->host, forge->port),
+               forge->path);
+    for (size_t i = 0; i < array_len(addresses); i++)
+        git_config_add(out, forge->may_fetch ? "insteadOf" : "pushInsteadOf", addresses[i]);
+}
+
+/* Who wrote the address of a repository with https reaches it by ssh if the rule has no token for it, and the other way round. */
 static void add_forges(const struct plan *plan, struct buf *out)
 {
     struct arena *arena = plan->policy->arena;
@@ -145,6 +158,10 @@ static void add_forges(const struct plan *plan, struct buf *out)
         if (operation->kind != OP_FORGE)
             continue;
         const struct forge_object *forge = operation->because->forge;
+        if (forge->token) {
+            add_https(plan, forge, out);
+            continue;
+        }
         buf_printf(out, "[url \"ssh://%s@%s/%s.git\"]\n", forge->user,
                    host_with_port(arena, forge->host, forge->port), forge->path);
         git_config_add(out, forge->may_fetch ? "insteadOf" : "pushInsteadOf",

@@ -16,38 +16,77 @@ static bool is_place_word(struct bytes name)
     return name.size > 0;
 }
 
+/* Names a command or a variable, in the place of a key. */
+static bool is_reference(struct json_value value)
+{
+    return (value.size > 1 && value.at[1] == '!') || memchr(value.at, '$', value.size);
+}
+
+/* `is_named`: a rule names this very member. */
+static enum token_kind kind_of(struct json_value name, struct json_value value, bool is_named)
+{
+    enum token_kind kind = token_kind_of(name);
+    if (!kind && (is_named || json_is(name, "key")))
+        kind = TOKEN_KEY;
+    return *value.at != '"' || (kind == TOKEN_KEY && is_reference(value)) ? TOKEN_NONE : kind;
+}
+
 struct finding {
     struct arena *arena;
     login_tokens *tokens;
 };
 
-/* `place` is that of the value, with a dot at its end; NULL: it has none. One level of nesting a call: json_read bounds it. */
+static void find_in(const struct finding *finding, struct json_value value, const char *place);
+
+/* `place` is that of the object, with a dot at its end; NULL: it has none. */
+static void find_in_member(const struct finding *finding, struct json_value name, struct json_value value,
+                           const char *place, bool is_named)
+{
+    struct bytes word = token_text(name);
+    bool has_place = place && is_place_word(word);
+    enum token_kind kind = kind_of(name, value, is_named);
+    const char *here = has_place ? arena_printf(finding->arena, "%s%.*s%s", place, (int)word.size, word.at,
+                                                *value.at == '"' ? "" : ".")
+                                 : NULL;
+    if (kind)
+        vec_push(finding->tokens, (struct login_token){kind, here, bytes_of(value.at + 1, value.size - 2)});
+    else
+        find_in(finding, value, here);
+}
+
+/* One level of nesting a call: json_read bounds it. */
 static void find_in(const struct finding *finding, struct json_value value, const char *place)
 {
     struct json_value name, inner;
     for (size_t at = 0; json_next_item(value, &at, &inner);)
         find_in(finding, inner, NULL);
-    for (size_t at = 0; json_next_member(value, &at, &name, &inner);) {
-        struct bytes word = token_text(name);
-        bool has_place = place && is_place_word(word);
-        enum token_kind kind = token_kind_of(name);
-        const char *here = has_place ? arena_printf(finding->arena, "%s%.*s%s", place, (int)word.size,
-                                                    word.at, *inner.at == '"' ? "" : ".")
-                                     : NULL;
-        if (kind && *inner.at == '"')
-            vec_push(finding->tokens,
-                     (struct login_token){kind, here, bytes_of(inner.at + 1, inner.size - 2)});
-        else
-            find_in(finding, inner, here);
-    }
+    for (size_t at = 0; json_next_member(value, &at, &name, &inner);)
+        find_in_member(finding, name, inner, place, false);
 }
 
-bool login_find(struct arena *arena, struct bytes text, login_tokens *ret_tokens)
+static bool is_entry(const char *entries, struct json_value name)
 {
-    struct json_value root;
+    struct bytes word = token_text(name);
+    for (size_t size; *entries; entries += size + (entries[size] == ' ')) {
+        size = strcspn(entries, " ");
+        if (bytes_equal(word, bytes_of(entries, size)))
+            return true;
+    }
+    return false;
+}
+
+bool login_find(struct arena *arena, struct bytes text, const char *entries, login_tokens *ret_tokens)
+{
+    struct json_value root, name, inner;
+    const struct finding finding = {arena, ret_tokens};
     if (!text.size || !json_read(text.at, text.size, &root))
         return false;
-    find_in(&(struct finding){arena, ret_tokens}, root, "");
+    if (!entries)
+        find_in(&finding, root, "");
+    for (size_t at = 0; entries && json_next_member(root, &at, &name, &inner);) {
+        if (is_entry(entries, name))
+            find_in_member(&finding, name, inner, "", true);
+    }
     return true;
 }
 
@@ -60,12 +99,13 @@ const char *login_placeholder(const kept_tokens *kept, const char *file, const c
     return NULL;
 }
 
-bool login_mask(struct bytes text, const char *file, const kept_tokens *kept, struct buf *out)
+bool login_mask(struct bytes text, const char *file, const char *entries, const kept_tokens *kept,
+                struct buf *out)
 {
     auto_arena struct arena arena = {0};
     auto_vec login_tokens tokens = {0};
     const char *at = text.at;
-    if (!login_find(&arena, text, &tokens))
+    if (!login_find(&arena, text, entries, &tokens))
         return false;
     vec_each (const struct login_token, token, &tokens) {
         const char *placeholder = login_placeholder(kept, file, token->place);
@@ -94,12 +134,25 @@ bool login_is_masked(struct bytes text, const kept_tokens *kept)
     return is_masked;
 }
 
-bool login_has_tokens(struct bytes text)
+bool login_has_stand_ins(struct bytes inside, struct bytes hosts, const char *file, const char *entries,
+                         const kept_tokens *kept)
+{
+    auto_arena struct arena arena = {0};
+    auto_vec login_tokens tokens = {0};
+    bool has_all = login_find(&arena, hosts, entries, &tokens);
+    vec_each (const struct login_token, token, &tokens) {
+        const char *placeholder = login_placeholder(kept, file, token->place);
+        has_all &= token->value.size < TOKEN_SHORTEST || (placeholder && has(inside, placeholder));
+    }
+    return has_all;
+}
+
+bool login_has_tokens(struct bytes text, const char *entries)
 {
     auto_arena struct arena arena = {0};
     auto_vec login_tokens tokens = {0};
     bool has_one = false;
-    if (!login_find(&arena, text, &tokens))
+    if (!login_find(&arena, text, entries, &tokens))
         return false;
     vec_each (const struct login_token, token, &tokens)
         has_one |= token_is_plain(token->value);

@@ -1,6 +1,9 @@
 /*
- * Login files of agents, whose tokens stay outside: JSON in which a token is a string with a name of base/token.h, at whatever depth. Its
- * *place* is the names on the way to it ("claudeAiOauth.accessToken"). An *entry* is the object that has the tokens of one login.
+ * Login files of agents, whose tokens stay outside: JSON in which a token is a string with a name of base/token.h or called "key", at whatever
+ * depth. Its *place* is the names on the way to it ("claudeAiOauth.accessToken"). An *entry* is the object that has the tokens of one login.
+ *
+ * Of some files only a few members at the top are meant, whose names are `entries`, with spaces between them; NULL: all. Such a member may also be
+ * a token itself. A key that begins with ! or has a $ in it is none: it names a command or a variable.
  *
  * Inside, the file has a stand-in for each token. The placeholders belong to the private home, not to a session: several sessions
  * may use one home, and a file that a former one left must be known for what it is. So they are kept in the home's state folder.
@@ -25,7 +28,8 @@ struct login_token {
 typedef VEC(struct login_token) login_tokens;
 
 /* All tokens, in the order of the text. Returns false if it is not JSON. */
-bool login_find(struct arena *arena, struct bytes text, login_tokens *ret_tokens) must_check;
+bool login_find(struct arena *arena, struct bytes text, const char *entries, login_tokens *ret_tokens)
+    must_check;
 
 /* A token, and what stands for it inside. */
 struct kept_token {
@@ -42,13 +46,18 @@ const char *login_file_key(struct arena *arena, const char *path);
 const char *login_placeholder(const kept_tokens *kept, const char *file, const char *place);
 
 /* Adds the text with a stand-in for each token. Returns false if it is not JSON. */
-bool login_mask(struct bytes text, const char *file, const kept_tokens *kept, struct buf *out) must_check;
+bool login_mask(struct bytes text, const char *file, const char *entries, const kept_tokens *kept,
+                struct buf *out) must_check;
+
+/* Does the text inside have a stand-in for each token of the host's text? */
+bool login_has_stand_ins(struct bytes inside, struct bytes hosts, const char *file, const char *entries,
+                         const kept_tokens *kept);
 
 /* Is there a stand-in anywhere in the text? */
 bool login_is_masked(struct bytes text, const kept_tokens *kept);
 
 /* Is it a login file with tokens? */
-bool login_has_tokens(struct bytes text);
+bool login_has_tokens(struct bytes text, const char *entries);
 
 /* --- one entry --- */
 

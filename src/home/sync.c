@@ -34,7 +34,8 @@ struct synced {
     const char *base_name; /* file in the state folder with the hash of the last common content */
     int lock_fd;
     bool is_login;               /* its tokens stay outside: */
-    const char *key;             /* see login_file_key() */
+    bool is_copy;                /* nothing that is written inside goes to the host */
+    const char *key, *entries;   /* see login_file_key(), login_find() */
     struct version masked;       /* the host's content with stand-ins, while both sides are compared */
     char known[SHA256_HEX_SIZE]; /* the hash of the host's content when it was looked at last */
     bool is_taken;               /* the host has just got a login that the command made */
@@ -94,7 +95,7 @@ static void mask_host(const struct sync *sync, struct synced *synced)
         synced->masked = (struct version){.state = host->state};
         return;
     }
-    if (!login_mask(bytes_of(host->bytes, host->size), synced->key, &sync->kept, &text)) {
+    if (!login_mask(bytes_of(host->bytes, host->size), synced->key, synced->entries, &sync->kept, &text)) {
         version_free(host);
         *host = (struct version){.state = VERSION_UNFIT, .why = "it is not JSON, so its tokens are unknown"};
         return;
@@ -165,12 +166,18 @@ static const struct side *login_winner(struct sync *sync, const struct synced *s
     bool has_stand_ins = is_masked(sync, home), is_known = version_equal(masked, base);
     if (version_equal(masked, home))
         return NULL;
+    if (synced->is_copy) /* logins that were made inside stay there while the others are complete */
+        return home->state == VERSION_WHOLE && login_has_stand_ins(bytes_of(home->bytes, home->size),
+                                                                   bytes_of(host->bytes, host->size),
+                                                                   synced->key, synced->entries, &sync->kept)
+                   ? NULL
+                   : &synced->host;
     if (at_start || synced->is_taken)
         return has_stand_ins && is_known && !synced->is_taken ? NULL : &synced->host;
     if (version_equal(host, home))
         return NULL; /* a session that has its tokens inside shares this home */
     if (home->state == VERSION_WHOLE && !has_stand_ins && !version_equal(home, base) &&
-        login_has_tokens(bytes_of(home->bytes, home->size)))
+        login_has_tokens(bytes_of(home->bytes, home->size), synced->entries))
         return &synced->home;
     return is_known ? NULL : &synced->host;
 }
@@ -336,12 +343,20 @@ static int add_file(struct arena *arena, const struct plan *plan, const struct o
         .lock_fd =
             sync_open_lock(arena, plan->policy->request.starts[START_DATA], operation->source, "", err),
         .is_login = operation->is_login,
+        .is_copy = operation->kind == OP_COPY,
+        .entries = operation->entries,
         .key = login_file_key(arena, operation->source),
     };
     if (synced->lock_fd < 0)
         return -1;
     vec_push(&sync->files, synced);
     return make_same(sync, synced, true, err) < 0 ? -1 : check_place(sync, synced, err);
+}
+
+/* A login that is copied is looked after here, too: its tokens change while the command runs. */
+static bool is_kept_same(const struct operation *operation)
+{
+    return operation->kind == OP_SYNC || (operation->kind == OP_COPY && operation->is_login);
 }
 
 int sync_begin(struct arena *arena, const struct plan *plan, int home_fd, int state_fd,
@@ -355,13 +370,12 @@ int sync_begin(struct arena *arena, const struct plan *plan, int home_fd, int st
                               .home = operations_find(&plan->operations, OP_HOME)->source,
                               .journal = journal};
     look_again(ret_sync, true);
-    if (operations_find(&plan->operations, OP_SYNC))
-        login_state_read(arena, state_fd, &ret_sync->kept);
     int result = 0;
     vec_each (const struct operation, operation, &plan->operations) {
-        if (operation->kind != OP_SYNC)
+        if (!is_kept_same(operation))
             continue;
         if (ret_sync->root_fd < 0) {
+            login_state_read(arena, state_fd, &ret_sync->kept);
             ret_sync->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
             ret_sync->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
             ret_sync->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);

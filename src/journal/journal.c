@@ -178,6 +178,7 @@ static uint64_t largest_for(const char *event)
         {"killed", LAST_WORDS},
         {"tripwire", TRIPWIRES},
         {"secret-misused", TRIPWIRES},
+        {"leak", TRIPWIRES},
         {"held", HELD},
         {"kept", HELD},
         {"restored", HELD},

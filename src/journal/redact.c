@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/attr.h"
+#include "base/key_format.h"
 #include "base/text.h"
 
 enum { SECRET_SHORTEST = 6, MOST_SECRETS = 256 };
@@ -53,45 +54,6 @@ void secrets_find(struct arena *arena, const char *const *environment, struct se
 void secrets_free(struct secrets *secrets)
 {
     vec_free(&secrets->known);
-}
-
-/* --- words that look like keys ---------------------------------------------------------------------------------------- */
-
-static const struct {
-    const char *prefix;
-    size_t shortest; /* what follows it, of letters, digits and a few signs */
-} makers[] = {
-    {"sk-", 16},       {"sk_live_", 10}, {"sk_test_", 10}, {"rk_live_", 10}, {"ghp_", 20},
-    {"gho_", 20},      {"ghu_", 20},     {"ghs_", 20},     {"ghr_", 20},     {"github_pat_", 20},
-    {"glpat-", 16},    {"gldt-", 16},    {"xoxa-", 10},    {"xoxb-", 10},    {"xoxp-", 10},
-    {"xoxr-", 10},     {"xoxs-", 10},    {"xapp-", 10},    {"AKIA", 16},     {"ASIA", 16},
-    {"AIza", 30},      {"ya29.", 16},    {"npm_", 30},     {"pypi-", 30},    {"hf_", 20},
-    {"eyJ", 30},       {"dop_v1_", 30},  {"SG.", 30},      {"shpat_", 20},   {"AGE-SECRET-KEY-", 10},
-    {"dckr_pat_", 16}, {"tskey-", 10},   {"hvs.", 16},     {"atlasv1.", 16}, {"figd_", 16},
-    {"lin_api_", 16},  {"gsk_", 16},     {"xai-", 16},     {"r8_", 20},      {"pplx-", 16},
-    {"CLOJARS_", 16},  {"sntrys_", 16},
-};
-
-static bool is_of_key(char byte)
-{
-    return isalnum((unsigned char)byte) || (byte && strchr("_-.+/=", byte));
-}
-
-/* How much of the text here is a key behind a known beginning; 0: none. */
-static size_t key_size(const char *text, size_t size, size_t *ret_prefix)
-{
-    for (size_t i = 0; i < array_len(makers); i++) {
-        size_t prefix = strlen(makers[i].prefix), end = prefix;
-        if (*text != *makers[i].prefix || size < prefix || memcmp(text, makers[i].prefix, prefix) != 0)
-            continue;
-        while (end < size && is_of_key(text[end]))
-            end++;
-        if (end - prefix >= makers[i].shortest) {
-            *ret_prefix = prefix;
-            return end;
-        }
-    }
-    return 0;
 }
 
 /* --- assignments: password=…, "token": "…", Authorization: Bearer … ------------------------------------------------ */

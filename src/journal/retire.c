@@ -49,13 +49,28 @@ static bool has_journal_alone(int folder_fd)
     return is_alone;
 }
 
+static void keep_open(struct retired *retired, int *fd)
+{
+    enum { MOST_OPEN = 64 }; /* of the descriptors that a process may have */
+    if (*fd >= 0 && retired->open.count < MOST_OPEN)
+        vec_push(&retired->open, fd_take(fd));
+}
+
 /* Whatever ends bawn in between leaves an empty folder, which goes the next time. */
-static bool forget(int sessions_fd, const char *name)
+static bool forget(int sessions_fd, const char *name, struct retired *retired)
 {
     struct err ignored;
     auto_fd int fd = session_lock(sessions_fd, name, &ignored);
-    return fd >= 0 && has_journal_alone(fd) && (unlinkat(fd, SESSION_JOURNAL, 0) == 0 || errno == ENOENT) &&
-           unlinkat(sessions_fd, name, AT_REMOVEDIR) == 0;
+    if (fd < 0 || !has_journal_alone(fd))
+        return false;
+    auto_fd int journal_fd = openat(fd, SESSION_JOURNAL, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    bool is_gone = (unlinkat(fd, SESSION_JOURNAL, 0) == 0 || errno == ENOENT) &&
+                   unlinkat(sessions_fd, name, AT_REMOVEDIR) == 0;
+    if (is_gone) {
+        keep_open(retired, &journal_fd);
+        keep_open(retired, &fd);
+    }
+    return is_gone;
 }
 
 void sessions_retire(struct arena *arena, int sessions_fd, uint64_t most_bytes, struct retired *ret_retired)
@@ -70,7 +85,7 @@ void sessions_retire(struct arena *arena, int sessions_fd, uint64_t most_bytes, 
         bytes += sessions.sizes.at[i];
     for (size_t i = 0; i + SESSIONS_ALWAYS_KEPT < all && (count > MOST_SESSIONS || bytes > most_bytes); i++) {
         const struct session_age *oldest = &sessions.sorted.at[i];
-        if (!forget(sessions_fd, oldest->name))
+        if (!forget(sessions_fd, oldest->name, ret_retired))
             continue;
         count--;
         bytes -= sessions.sizes.at[oldest->index];
@@ -79,4 +94,11 @@ void sessions_retire(struct arena *arena, int sessions_fd, uint64_t most_bytes, 
     }
     vec_free(&sessions.sorted);
     vec_free(&sessions.sizes);
+}
+
+void retired_close(struct retired *retired)
+{
+    vec_each (const int, fd, &retired->open)
+        close(*fd);
+    vec_free(&retired->open);
 }

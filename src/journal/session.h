@@ -92,6 +92,8 @@ void sessions_sort(struct session_age *ages, size_t count);
 
 struct retired {
     uint64_t sessions, bytes; /* that were removed */
+    VEC(int)
+    open; /* their files and folders: the kernel frees them when these are closed, and waits for the disk */
 };
 
 /*
@@ -99,3 +101,4 @@ struct retired {
  * that have more than a journal (changes to apply or undo, files held aside), stay.
  */
 void sessions_retire(struct arena *arena, int sessions_fd, uint64_t most_bytes, struct retired *ret_retired);
+void retired_close(struct retired *retired);

@@ -412,6 +412,17 @@ int process_limit(int resource, uint64_t most, struct err *err)
     return 0;
 }
 
+struct rlimit process_raise_descriptors(void)
+{
+    struct rlimit before = {0}, raised;
+    if (getrlimit(RLIMIT_NOFILE, &before) == 0) {
+        raised = before;
+        raised.rlim_cur = raised.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &raised);
+    }
+    return before;
+}
+
 int process_dump_no_core(struct err *err)
 {
     struct rlimit limit;

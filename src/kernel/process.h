@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "base/arena.h"
@@ -119,6 +120,9 @@ bool process_is_filtered(void);
 
 /* Sets soft and hard limit of a resource (RLIMIT_…), never higher than they are. */
 int process_limit(int resource, uint64_t most, struct err *err) must_check;
+
+/* As many descriptors as the hard limit allows. Returns the limit before, or zeros if there is none to be had. */
+struct rlimit process_raise_descriptors(void);
 
 /*
  * A crash writes no core, and starts no helper of root's if core_pattern is a pipe. A limit of 0 does not prevent the helper; a

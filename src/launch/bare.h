@@ -23,12 +23,12 @@
  * Order.
  *
  *      warden                                      the command's process
- *   1  becomes a child subreaper, receives the
- *      plan, fills the directory of temporary
- *      files, sets limits, drops capabilities
+ *   1  becomes a child subreaper, sets limits,
+ *      drops capabilities, receives the plan
  *   2  reads the frozen objects, enters Landlock's
  *      first domain: the files of the plan
- *   3  forks                                       enters the second domain, loads the seccomp program,
+ *   3  forks, fills the directory of temporary
+ *      files                                       enters the second domain, loads the seccomp program,
  *   4  takes the listener, starts the judge        sends its listener
  *   5  waits                                       tries each wall, says that they hold
  *   6  says so to the supervisor, waits for the
@@ -48,7 +48,8 @@
  *      but by the host.
  *   3. Nothing outlives the warden. Orphans become its children, and it kills children until it has none. It does so too when the
  *      control socket ends, which means that the supervisor is dead, or wants an end. So nobody of bawn's kills the warden. If somebody else does, its
- *      children fall to the supervisor, which kills them.
+ *      children fall to the supervisor, which kills them. A warden that has reported the end has no children, and the supervisor
+ *      waits for neither.
  *   4. Without a judge, judged calls fail with ENOSYS: the kernel answers so when the listener is closed.
  *   5. Without scopes (before Linux 6.12), the judge carries signals out.
  *   6. The warden cannot be traced, signalled or read by the command: Landlock's first domain is less than the second, and the warden is
@@ -92,11 +93,13 @@ struct bare {
     ssize_t oom_size;
     VEC(struct frozen_object) frozen;
     VEC(struct frozen_name) names;
-    VEC(const char *) paths;   /* that are frozen: the host may put another object there */
-    VEC(const char *) written; /* trees in which metadata may be changed */
-    struct landlock inner;     /* the rules of the second domain, until the command's process enters it */
-    int master_fd;             /* O_PATH: the device of which pseudo terminals are made; -1: none */
-    int shared_fd;             /* the directory of shared memory; -1: none */
+    VEC(const char *) paths;     /* that are frozen: the host may put another object there */
+    VEC(const char *) written;   /* trees in which metadata may be changed */
+    struct landlock inner;       /* the rules of the second domain, until the command's process enters it */
+    int master_fd;               /* O_PATH: the device of which pseudo terminals are made; -1: none */
+    int shared_fd;               /* the directory of shared memory; -1: none */
+    int scratch_fd;              /* the directory of temporary files, locked; -1: none */
+    const cpu_set_t *processors; /* of the command; NULL: the warden has the same */
 };
 
 /* bare_child.c: never returns. */
@@ -112,6 +115,9 @@ bool bare_has_frozen(const struct bare *bare);
 /* bare_frozen.c: must the object stay as it is? With `as_name`: must it keep its name? */
 bool bare_is_frozen(const struct bare *bare, const struct stat *object, bool as_name);
 bool bare_is_frozen_name(const struct bare *bare, int directory_fd, const char *name);
+
+/* bare_child.c: the supervisor keeps the warden off its own processor until the command begins; the calling thread leaves that. */
+void bare_use_all_processors(const struct bare *bare);
 
 /* bare_judge.c: judges calls until the listener ends, and owns it. */
 int bare_begin_judge(struct bare *bare, int listener_fd, struct err *err) must_check;
@@ -145,7 +151,13 @@ bare_act bare_rename, bare_link, bare_unlink;
 bare_act bare_open, bare_ioctl, bare_clone;
 bare_act bare_kill, bare_tkill, bare_tgkill, bare_pidfd_send_signal, bare_truncate;
 
-/* bare_furnish.c: fills the directory of temporary files, and opens that of shared memory in it. Keeps a lock on it. */
+/*
+ * bare_furnish.c: opens the directory of temporary files. The lock tells a repair that this process still ends what a killed supervisor has left. It is
+ * kept until nothing of that runs.
+ */
+int bare_hold_scratch(struct bare *bare, struct err *err) must_check;
+
+/* bare_furnish.c: fills that directory, and opens that of shared memory in it. */
 int bare_furnish(struct bare *bare, struct err *err) must_check;
 
 /* bare_devices.c: the name in that directory, if the path is one of /dev/shm; else NULL. */

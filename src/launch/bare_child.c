@@ -105,6 +105,12 @@ static int raise_and_try(struct bare *bare, struct kept *kept, int warden_fd, st
     return setrlimit(RLIMIT_NOFILE, &kept->descriptors) < 0 ? err_sys(err, errno, "cannot set a limit") : 0;
 }
 
+void bare_use_all_processors(const struct bare *bare)
+{
+    if (bare->processors)
+        sched_setaffinity(0, sizeof(*bare->processors), bare->processors);
+}
+
 static void take_place(const struct launch *launch)
 {
     if (launch->own_group)
@@ -122,6 +128,7 @@ static _Noreturn void run_command(struct bare *bare, struct kept *kept, int ward
     char go;
     sigemptyset(&none);
     close(bare->control_fd);
+    bare_use_all_processors(bare);
     /* With the warden, until the command starts others: those end with their reaper (bare_init.c). */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != warden)
         _exit(STATUS_REFUSED);
@@ -172,6 +179,8 @@ static int start_command(struct bare *bare, struct kept *kept, struct err *err)
     bare->command_fd = ends[0];
     if (bare->command < 0)
         return err_sys(err, errno, "cannot make a process for the command");
+    if (bare_furnish(bare, err) < 0) /* while that process raises its walls */
+        return -1;
     if (receive(bare->command_fd, &listener) != 'l' || listener < 0)
         return 1;
     if (bare_begin_judge(bare, listener, err) < 0)
@@ -215,19 +224,19 @@ static int become_warden(struct bare *bare, const struct child *child, struct la
     /* A warden that is stopped when the supervisor dies goes on, and finds the control socket closed. */
     if (prctl(PR_SET_PDEATHSIG, SIGCONT, 0, 0, 0) < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
         return err_sys(err, errno, "cannot become the parent of all orphans of the command");
-    if (handover_receive(child->control_fd, &bare->arena, launch, err) < 0)
-        return -1;
-    trace_point(launch->trace, "inside", "the plan");
-    if (bare_furnish(bare, err) < 0)
-        return -1;
     if (check_children(err) < 0 || process_no_new_privileges(err) < 0 || process_drop_capabilities(err) < 0)
         return -1;
-    if (chdir(launch->directory) < 0)
-        return err_sys(err, errno, "cannot enter %s", launch->directory);
     if (set_limits(bare, err) < 0) /* a process that is not dumpable could not open its own setting */
         return -1;
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
         return err_sys(err, errno, "cannot protect the warden from other processes");
+    if (handover_receive(child->control_fd, &bare->arena, launch, err) < 0)
+        return -1;
+    trace_point(launch->trace, "inside", "the plan");
+    if (bare_hold_scratch(bare, err) < 0)
+        return -1;
+    if (chdir(launch->directory) < 0)
+        return err_sys(err, errno, "cannot enter %s", launch->directory);
     if (bare_network_begin(bare, child->port_fd, err) < 0)
         return -1;
     return bare_find_frozen(bare, err) < 0 || bare_raise_files(bare, err) < 0 ? -1 : 0;
@@ -246,7 +255,9 @@ _Noreturn void bare_run(const struct child *child)
                          .command = -1,
                          .inner = {.fd = -1},
                          .master_fd = -1,
-                         .shared_fd = -1};
+                         .shared_fd = -1,
+                         .scratch_fd = -1,
+                         .processors = child->may_be_kept_apart ? &child->processors : NULL};
     for (size_t i = 0; i < launch.host_fd_count; i++)
         close(launch.host_fds[i]);
     if (launch.own_group)

@@ -1,6 +1,6 @@
 /*
  * The directory of the run's temporary files: what is in it from the start. With namespaces these files have places in /etc and /run (furnish.c).
- * It is filled before the first domain, and before there is a command.
+ * It is filled in the first domain, which allows that, before the command begins.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,26 +21,30 @@ static int write_file(int scratch_fd, const char *path, const char *text, struct
     return 0;
 }
 
-/* The lock tells a repair that this process still ends what a killed supervisor has left. It is kept until this process ends. */
-static int hold_scratch(const char *scratch, struct err *err)
+int bare_hold_scratch(struct bare *bare, struct err *err)
 {
-    int fd = open(scratch, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return fd < 0 || flock(fd, LOCK_SH) < 0 ? err_sys(err, errno, "cannot lock %s", scratch) : fd;
+    const char *scratch = bare->launch->scratch;
+    if (!scratch)
+        return 0;
+    bare->scratch_fd = open(scratch, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return bare->scratch_fd < 0 || flock(bare->scratch_fd, LOCK_SH) < 0
+               ? err_sys(err, errno, "cannot lock %s", scratch)
+               : 0;
 }
 
 int bare_furnish(struct bare *bare, struct err *err)
 {
     const struct launch *launch = bare->launch;
-    if (!launch->scratch)
-        return 0;
-    int scratch_fd = hold_scratch(launch->scratch, err);
+    int scratch_fd = bare->scratch_fd;
     if (scratch_fd < 0)
-        return -1;
+        return 0;
     if (mkdirat(scratch_fd, SCRATCH_OWN, 0700) < 0 || mkdirat(scratch_fd, SCRATCH_SHARED, 0700) < 0)
         return err_sys(err, errno, "cannot make a directory for temporary files");
     bare->shared_fd = open_directory_at(scratch_fd, SCRATCH_SHARED);
-    if (bare->shared_fd < 0)
-        return err_sys(err, errno, "cannot open the directory of shared memory");
+    /* It stays open, so that the supervisor does not wait for the disk when it removes the directory. */
+    int own_fd = open_directory_at(scratch_fd, SCRATCH_OWN);
+    if (bare->shared_fd < 0 || own_fd < 0)
+        return err_sys(err, errno, "cannot open a directory for temporary files");
     if (write_file(scratch_fd, SCRATCH_GIT_CONFIG, launch->git_config ? launch->git_config : "", err) < 0 ||
         (launch->briefing && write_file(scratch_fd, SCRATCH_BRIEFING, launch->briefing, err) < 0))
         return -1;

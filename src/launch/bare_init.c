@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -76,11 +77,13 @@ unsigned bare_signal_inside(pid_t group, pid_t spared, int number)
 void bare_end_all(void)
 {
     for (;;) {
-        bare_signal_inside(0, 0, SIGKILL);
-        if (waitpid(-1, NULL, 0) < 0 && errno == ECHILD)
-            return;
-        while (waitpid(-1, NULL, WNOHANG) > 0) {
+        pid_t ended;
+        while ((ended = waitpid(-1, NULL, WNOHANG)) > 0) {
         }
+        if (ended < 0 && errno == ECHILD)
+            return;
+        bare_signal_inside(0, 0, SIGKILL);
+        waitpid(-1, NULL, 0);
     }
 }
 
@@ -94,7 +97,16 @@ static _Noreturn void end_alone(void)
 static _Noreturn void end(const struct bare *bare, int status)
 {
     bare_end_all();
+    if (bare->scratch_fd >= 0)
+        flock(bare->scratch_fd, LOCK_UN);
     tell(bare, (struct report){.kind = REPORT_ENDED, .status = status});
+    /*
+     * The supervisor now removes the directory of temporary files. Whoever closes the last descriptor of a removed directory waits until the kernel
+     * has freed its blocks. That is for this process to do, so it waits until the supervisor has hung up.
+     */
+    struct pollfd hung_up = {.fd = bare->control_fd}; /* what was left here is not read (launch_leave) */
+    while (poll(&hung_up, 1, -1) < 0 && errno == EINTR) {
+    }
     _exit(0);
 }
 

@@ -125,6 +125,7 @@ static void *run_judge(void *self)
     const struct judge *judging = self;
     const struct bare *bare = judging->bare;
     struct judged_call call;
+    bare_use_all_processors(bare);
     for (int taken = 0; taken >= 0;) {
         struct pollfd ready[1 + NETWORK_AWAITED] = {{.fd = judging->listener_fd, .events = POLLIN}};
         int patience = bare_network_await(bare->network, ready + 1);

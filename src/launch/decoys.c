@@ -18,13 +18,29 @@
 
 static const char cover[] = "dev";
 
-static const char full[] = ".full", empty[] = ".empty"; /* of which all decoys are further names */
+/* Of which all decoys are further names. */
+static const char full[] = ".full", empty[] = ".empty", with_canary[] = ".canary";
 
-static int make_file(int cover_fd, const char *name, const char *text)
+static int make_file(int cover_fd, const char *name, const char *text, const char *more)
 {
     auto_fd int fd = openat(cover_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    size_t size = strlen(text);
-    return fd >= 0 && write(fd, text, size) == (ssize_t)size ? 0 : -1;
+    size_t size = strlen(text), more_size = strlen(more);
+    return fd >= 0 && write(fd, text, size) == (ssize_t)size &&
+                   write(fd, more, more_size) == (ssize_t)more_size
+               ? 0
+               : -1;
+}
+
+static int make_files(const struct root *root)
+{
+    char canary[CANARY_TEXT_SIZE] = "";
+    if (root->launch->canary)
+        canary_write(root->launch->canary, canary);
+    return make_file(root->decoys.fd, full, decoy_text, "") < 0 ||
+                   make_file(root->decoys.fd, with_canary, decoy_text, canary) < 0 ||
+                   make_file(root->decoys.fd, empty, "", "") < 0
+               ? -1
+               : 0;
 }
 
 static int make_decoy(struct root *root, int cover_fd, size_t index, struct err *err)
@@ -36,7 +52,8 @@ static int make_decoy(struct root *root, int cover_fd, size_t index, struct err 
     if (folder < 0)
         return err_sys(err, errno, "cannot make a decoy");
     for (const struct decoy_file *file = decoy->files; file->name; file++) {
-        if (linkat(cover_fd, file->is_empty ? empty : full, folder, file->name, 0) < 0)
+        const char *content = file->is_empty ? empty : file->has_canary ? with_canary : full;
+        if (linkat(cover_fd, content, folder, file->name, 0) < 0)
             return err_sys(err, errno, "cannot make a decoy");
     }
     root->decoy_trees[index] = mount_open_restricted(cover_fd, decoy->name, true, false, err);
@@ -53,7 +70,7 @@ int decoys_make(struct root *root, struct err *err)
     root->decoys.fd = openat(root->fd, cover, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (root->decoys.fd < 0)
         return err_sys(err, errno, "cannot open /%s", cover);
-    if (make_file(root->decoys.fd, full, decoy_text) < 0 || make_file(root->decoys.fd, empty, "") < 0)
+    if (make_files(root) < 0)
         return err_sys(err, errno, "cannot make a decoy");
     for (size_t i = 0; i < DECOY_COUNT; i++) {
         if (make_decoy(root, root->decoys.fd, i, err) < 0)

@@ -45,6 +45,7 @@ static bool is_carried_out(const struct operation *operation)
     case OP_ENV_PASS:
     case OP_ENV_SET:
     case OP_SECRET:
+    case OP_LEAK:
     case OP_FORGE:
     case OP_ARTIFACTS:
     case OP_REQUIRE:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -67,6 +68,8 @@ struct child {
     bool host_network;
     int cgroup_fd;             /* the child's control group, or -1 */
     struct rlimit descriptors; /* the caller's limit */
+    bool may_be_kept_apart;    /* from the supervisor's processor, until the command begins */
+    cpu_set_t processors;      /* that the command may use then */
 };
 
 /* start.c: makes a user namespace for its id map alone, which mounts take. Returns its descriptor. */

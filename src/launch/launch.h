@@ -42,6 +42,8 @@ struct launch_file {
 #define SCRATCH_POLICY     SCRATCH_OWN "/policy.bawn"
 #define SCRATCH_BRIEFING   SCRATCH_OWN "/BRIEFING.md"
 
+struct canary;
+
 struct launch {
     /* Known before the policy is read. */
     const char *const *command; /* ended by NULL */
@@ -52,6 +54,7 @@ struct launch {
     bool own_group;  /* the command gets a process group of its own */
     bool log_exec;   /* a listener hears of every program that is executed */
     bool learns; /* a listener hears of every path that is named (kernel/path_notice.h); not with log_exec */
+    const struct canary *canary; /* plan/decoys.h; NULL: the decoys have none */
     bool nested; /* the command may make namespaces; whatever it writes of the host goes to overlays */
     bool probably_no_names;     /* the plan will probably have no network but the sandbox's own */
     bool probably_host_network; /* or the host's */
@@ -135,9 +138,11 @@ struct launched {
     int port_fd; /* sockets of the sandbox's network come from it (kernel/ports.h); -1 where there are none */
     int inotify_fd; /* an instance that was made before the command, which may use up its user's; -1: there was none left */
     bool host_network;
-    bool is_bare;         /* `pid` is a warden, without namespaces */
-    bool is_kept_apart;   /* from the supervisor's processor, until the command begins */
-    cpu_set_t processors; /* that it may use from then on */
+    bool is_bare;           /* `pid` is a warden, without namespaces */
+    bool has_ended;         /* it has reported the end of everything inside */
+    bool is_reaped_by_init; /* if this process ends without having waited for it */
+    bool is_kept_apart;     /* from the supervisor's processor, until the command begins */
+    cpu_set_t processors;   /* that it may use from then on */
     struct cgroup cgroup;
     bool has_handed_over;     /* process 1 has sent all that it hands over: the walls are up */
     int handed[HANDED_COUNT]; /* those descriptors; -1: not there */
@@ -154,10 +159,11 @@ struct launched {
                        .handed = {-1, -1, -1, -1, -1}})
 
 /*
- * Starts the child ahead of the plan, so that it makes its namespaces while the policy is read. The only effect on the host is
- * a control group for the child. Where the child cannot be started yet, launch_start() does it.
+ * Starts the child ahead of the plan, so that it makes its namespaces while the policy is read; with `is_bare` a warden, whose copy of this
+ * process's memory is small by then. The only effect on the host is a control group for the child. Where the child cannot be started
+ * yet, launch_start() does it.
  */
-void launch_begin(const struct launch *launch, struct launched *ret_launched);
+void launch_begin(const struct launch *launch, bool is_bare, struct launched *ret_launched);
 
 /* Sends an order to process 1 without waiting: a signal for the command, which gets the terminal's foreground with it or not.
  * False: process 1 does not take it. */
@@ -173,8 +179,8 @@ void launch_abandon(struct launched *launched);
 void launch_release(struct launched *launched, bool waits);
 
 /*
- * Leaves a descriptor to process 1, which has reported the end, until it is released. Whoever closes the last descriptor of a
- * removed directory waits until the kernel has freed its blocks, and for process 1 nobody waits. The caller keeps its own.
+ * Leaves a descriptor to process 1 or a warden that has reported the end, until it is released. Whoever closes the last descriptor of a
+ * removed directory waits until the kernel has freed its blocks, and for that process nobody waits. The caller keeps its own.
  */
 void launch_leave(const struct launched *launched, int fd);
 

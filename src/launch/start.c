@@ -34,7 +34,7 @@
  *   control_fd  stream socket: the plan, then orders. What process 1 hands over (launch.h) comes back on it, all of it before the
  *               command begins
  *   port_fd     packet socket: sockets of the sandbox's network come out. After the end, descriptors go in that process 1 is to close
- *               (launch_leave): it does not read them
+ *               (launch_leave): it does not read them. To a warden they go by control_fd
  *
  * Invariants.
  *
@@ -142,18 +142,6 @@ static int make_missing(const struct launch *launch, struct err *err)
     return 0;
 }
 
-/* Each tree of the plan needs a descriptor for a moment. The command gets the caller's limit back. */
-static struct rlimit raise_descriptor_limit(void)
-{
-    struct rlimit before = {0}, raised;
-    if (getrlimit(RLIMIT_NOFILE, &before) == 0) {
-        raised = before;
-        raised.rlim_cur = raised.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &raised);
-    }
-    return before;
-}
-
 void launch_release(struct launched *launched, bool waits)
 {
     for (size_t i = 0; i < HANDED_COUNT; i++)
@@ -164,13 +152,14 @@ void launch_release(struct launched *launched, bool waits)
         close(launched->control_fd);
     }
     /* A control group can be removed once no process is in it. */
+    bool may_leave_orphans = launched->is_bare && !launched->has_ended;
     if (launched->pid > 0 &&
-        (waits || launched->is_bare || launched->cgroup.fd >= 0 || !process_orphans_are_reaped()))
+        (waits || may_leave_orphans || launched->cgroup.fd >= 0 || !launched->is_reaped_by_init))
         waitpid(launched->pid, NULL, 0);
-    if (launched->is_bare) {
+    if (may_leave_orphans)
         bare_end_orphans();
+    if (launched->is_bare)
         bare_adopt_orphans(false);
-    }
     cgroup_remove(&launched->cgroup);
     if (launched->pid > 0) {
         close(launched->pid_fd);
@@ -182,8 +171,9 @@ void launch_release(struct launched *launched, bool waits)
 
 void launch_leave(const struct launched *launched, int fd)
 {
-    /* Process 1 does not read this socket any more. If it cannot be sent, the caller pays for the last close. */
-    if (launched->pid > 0 && !launched->is_bare && passing_send(launched->port_fd, ".", 1, fd) < 0)
+    /* The other side does not read this socket any more. If it cannot be sent, the caller pays for the last close. */
+    int unread_fd = launched->is_bare ? launched->control_fd : launched->port_fd;
+    if (launched->pid > 0 && launched->has_ended && passing_send(unread_fd, ".", 1, fd) < 0)
         return;
 }
 
@@ -246,7 +236,8 @@ static int start_child(struct child *child, struct launched *ret_launched, struc
     child->port_fd = ports[1];
     child->report_fd = reports[1];
     child->control_fd = control[0];
-    child->descriptors = raise_descriptor_limit();
+    /* Each tree of the plan needs a descriptor for a moment. The command gets the caller's limit back. */
+    child->descriptors = process_raise_descriptors();
     struct launched launched = LAUNCHED_NONE;
     launched.report_fd = reports[0];
     launched.control_fd = control[1];
@@ -308,16 +299,13 @@ static int start_in_cgroup(struct child *child, struct launched *ret_launched, s
  * and moves it back there whenever the parent wakes it. Both have work until the command begins, so the child is kept off the
  * supervisor's processor. With many processors the kernel places them well.
  */
-static void keep_apart(struct launched *launched)
+static void keep_apart(const struct child *child, struct launched *launched)
 {
-    enum { FEW = 4 };
-    cpu_set_t others;
+    cpu_set_t others = child->processors;
     unsigned own;
-    if (getcpu(&own, NULL) < 0 ||
-        sched_getaffinity(launched->pid, sizeof(launched->processors), &launched->processors) < 0 ||
-        CPU_COUNT(&launched->processors) > FEW)
+    if (!child->may_be_kept_apart || getcpu(&own, NULL) < 0)
         return;
-    others = launched->processors;
+    launched->processors = child->processors;
     CPU_CLR(own, &others);
     launched->is_kept_apart =
         CPU_COUNT(&others) && sched_setaffinity(launched->pid, sizeof(others), &others) == 0;
@@ -334,15 +322,23 @@ int launch_go(const struct launched *launched, struct err *err)
     return is_gone ? 0 : err_sys(err, errno, "process 1 cannot be told to begin");
 }
 
-void launch_begin(const struct launch *launch, struct launched *ret_launched)
+static struct child plan_child(const struct launch *launch, const struct id_map *map, bool is_bare)
 {
-    struct id_map map = process_id_map();
-    struct child child = {.launch = launch,
-                          .run = child_run,
-                          .namespaces = CLONE_NEWUSER | CLONE_NEWPID,
-                          .map = &map,
-                          .host_network = launch->probably_host_network,
+    return (struct child){.launch = launch,
+                          .run = is_bare ? bare_run : child_run,
+                          .namespaces = is_bare ? 0 : CLONE_NEWUSER | CLONE_NEWPID,
+                          .map = map,
                           .cgroup_fd = -1};
+}
+
+void launch_begin(const struct launch *launch, bool is_bare, struct launched *ret_launched)
+{
+    enum { FEW = 4 };
+    struct id_map map = process_id_map();
+    struct child child = plan_child(launch, &map, is_bare);
+    child.host_network = launch->probably_host_network;
+    child.may_be_kept_apart = sched_getaffinity(0, sizeof(child.processors), &child.processors) == 0 &&
+                              CPU_COUNT(&child.processors) <= FEW;
     struct err ignored; /* launch_start() tries again, and reports the failure */
     *ret_launched = LAUNCHED_NONE;
     if (!map.keeps_groups)
@@ -350,7 +346,7 @@ void launch_begin(const struct launch *launch, struct launched *ret_launched)
     if (start_in_cgroup(&child, ret_launched, &ignored) < 0)
         *ret_launched = LAUNCHED_NONE;
     else
-        keep_apart(ret_launched);
+        keep_apart(&child, ret_launched);
 }
 
 static void close_trees(struct shown *shown, size_t count)
@@ -373,7 +369,7 @@ static int open_mapped_trees(const struct launch *launch, struct child *child, s
 {
     const struct operations *operations = launch->operations;
     if (!walls_have(operations->absent, WALL_ROOT)) {
-        struct rlimit before = raise_descriptor_limit();
+        struct rlimit before = process_raise_descriptors();
         auto_fd int userns_fd = map_namespace_open(map, err);
         int result = userns_fd < 0 ? -1 : trees_open(launch, userns_fd, child->shown, err);
         setrlimit(RLIMIT_NOFILE, &before);
@@ -420,14 +416,8 @@ static int start_with_plan(const struct launch *launch, struct launched *ret_lau
 {
     struct id_map map = process_id_map();
     bool is_bare = launch->operations->on == ON_LANDLOCK;
-    struct child child = {.launch = launch,
-                          .run = is_bare ? bare_run : child_run,
-                          .namespaces = is_bare ? 0 : CLONE_NEWUSER | CLONE_NEWPID,
-                          .map = &map,
-                          .host_network = host_network,
-                          .cgroup_fd = -1};
-    if (is_bare)
-        bare_adopt_orphans(true);
+    struct child child = plan_child(launch, &map, is_bare);
+    child.host_network = host_network;
     bool wants_cgroup = map.keeps_groups || limits_want_cgroup(launch->operations);
     start_function *start = wants_cgroup ? start_in_cgroup : start_child;
     return map.keeps_groups || is_bare ? start(&child, ret_launched, err)
@@ -449,11 +439,15 @@ static int set_limits(const struct operations *operations, const struct launched
 static int start_amended(const struct launch *launch, struct launched *launched, struct err *err)
 {
     bool host_network = ports_host_network(launch->operations);
+    bool is_bare = launch->operations->on == ON_LANDLOCK;
     if (check_standard_streams(launch->operations, err) < 0 || make_missing(launch, err) < 0)
         return -1;
-    /* The child that was started ahead had to guess which network the plan has. */
-    if (launched->pid > 0 && launched->host_network != host_network)
+    /* The child that was started ahead had to guess which network the plan has. A warden has the host's. */
+    if (launched->pid > 0 &&
+        (launched->is_bare != is_bare || (!is_bare && launched->host_network != host_network)))
         launch_abandon(launched);
+    if (is_bare)
+        bare_adopt_orphans(true);
     if (launched->pid < 0 && start_with_plan(launch, launched, host_network, err) < 0)
         return -1;
     if (set_limits(launch->operations, launched, err) < 0 ||
@@ -461,6 +455,7 @@ static int start_amended(const struct launch *launch, struct launched *launched,
         launch_abandon(launched);
         return -1;
     }
+    launched->is_reaped_by_init = process_orphans_are_reaped(); /* while the child has work */
     return 0;
 }
 

@@ -1,5 +1,6 @@
 #include "plan/decoys.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/path.h"
@@ -33,12 +34,29 @@ const struct decoy decoys[DECOY_COUNT] = {
       {"config", true},
       {"known_hosts", true},
       {"authorized_keys", true}}},
-    {"aws", ".aws", {{"credentials"}, {"config"}}},
+    {CANARY_DECOY, ".aws", {{"credentials", .has_canary = true}, {"config"}}},
     {"gnupg", ".gnupg/private-keys-v1.d", {{"README"}}},
     {"password-store", ".password-store", {{"README"}}},
     {"chrome", ".config/google-chrome/Default", {{"Cookies"}, {"Login Data"}, {"Web Data"}}},
     {"firefox", ".mozilla/firefox/k3w9d1zq.default-release", {{"logins.json"}, {"key4.db"}}},
 };
+
+void canary_make(const unsigned char random[CANARY_RANDOM], struct canary *ret_canary)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567abcdefghijklmnopqrstuvwxyz0189";
+    enum { PREFIX = 4, OF_ID = 16, OF_SECRET = 40, BASE32 = 32 };
+    *ret_canary = (struct canary){.id = "AKIA"};
+    for (size_t i = 0; i < OF_ID; i++)
+        ret_canary->id[PREFIX + i] = letters[random[i] % BASE32];
+    for (size_t i = 0; i < OF_SECRET; i++)
+        ret_canary->secret[i] = letters[random[OF_ID + i] % strlen(letters)];
+}
+
+void canary_write(const struct canary *canary, char ret_text[CANARY_TEXT_SIZE])
+{
+    snprintf(ret_text, CANARY_TEXT_SIZE, "[default]\naws_access_key_id = %s\naws_secret_access_key = %s\n",
+             canary->id, canary->secret);
+}
 
 size_t decoy_find(const char *name)
 {

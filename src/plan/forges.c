@@ -8,14 +8,16 @@
 
 static const char command_variable[] = "GIT_SSH_COMMAND", variant_variable[] = "GIT_SSH_VARIANT";
 
-/* Why no rule about a forge can be carried out here; NULL: it can. */
-static const char *why_none(const struct policy *policy)
+/* Why the rule about a forge cannot be carried out here; NULL: it can. */
+static const char *why_not(const struct policy *policy, const struct rule *rule)
 {
     const struct rule *net = decide_net(policy, NULL).decides;
     if (policy->request.full_access)
         return "with --full-access git uses your keys as it is";
     if (net && net->net == NET_OFF)
         return "the network is off";
+    if (rule->forge->token)
+        return net && net->net != NET_ALLOW ? "only `net allow` has a place where the token is added" : NULL;
     if (!plan_own_path(policy))
         return "bawn itself is not visible inside, and git needs it there";
     return NULL;
@@ -27,8 +29,8 @@ bool plan_forge_sets(const struct plan *plan, const char *name)
         strcmp(name, "GIT_SSH") != 0)
         return false;
     vec_each (const struct rule, rule, &plan->policy->rules) {
-        if (rule->verb == VERB_FORGE && decide_forge_counts(plan->policy, rule))
-            return !why_none(plan->policy);
+        if (rule->verb == VERB_FORGE && !rule->forge->token && decide_forge_counts(plan->policy, rule))
+            return !why_not(plan->policy, rule);
     }
     return false;
 }
@@ -43,14 +45,14 @@ void plan_add_forges(struct plan *plan)
     const struct policy *policy = plan->policy;
     bool is_first = true;
     vec_each (const struct rule, rule, &policy->rules) {
-        if (rule->verb != VERB_FORGE || !decide_forge_counts(policy, rule) || why_none(policy))
+        if (rule->verb != VERB_FORGE || !decide_forge_counts(policy, rule) || why_not(policy, rule))
             continue;
-        if (is_first) {
+        if (is_first && !rule->forge->token) {
             set_variable(plan, rule, command_variable,
                          arena_printf(policy->arena, "%s git-ssh --", plan_own_path(policy)));
             set_variable(plan, rule, variant_variable, "ssh");
         }
-        is_first = false;
+        is_first &= rule->forge->token != NULL;
         plan_add(plan, (struct operation){.kind = OP_FORGE,
                                           .because = rule,
                                           .name = forge_place(policy->arena, rule->forge),
@@ -67,7 +69,7 @@ void plan_note_forges(struct plan *plan)
             continue;
         const char *why = !decide_forge_counts(policy, rule)
                               ? "the administrator has locked what is done with this repository"
-                              : why_none(policy);
+                              : why_not(policy, rule);
         if (why)
             vec_push(&plan->notes,
                      (struct note){.about = rule,

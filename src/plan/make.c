@@ -361,6 +361,7 @@ void plan_make(const struct policy *policy, const struct plan_request *request, 
     plan_add_network(ret_plan);
     plan_add_environment(ret_plan);
     plan_add_secrets(ret_plan);
+    plan_add_leak(ret_plan);
     plan_add_forges(ret_plan);
     plan_add_limits(ret_plan);
     plan_add_artifacts(ret_plan);

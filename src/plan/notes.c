@@ -280,12 +280,13 @@ static void note_login(struct plan *plan, const struct rule *rule)
     const struct rule *decides = decide_secret(plan->policy, name);
     bool is_shown = false;
     vec_each (const struct operation, operation, &plan->operations)
-        is_shown |= file && operation->kind == OP_SYNC && strcmp(operation->source, file) == 0;
+        is_shown |= file && operation_is_file_inside(operation) && strcmp(operation->source, file) == 0;
     if (why && !decides && is_shown)
         note(plan, rule,
              arena_printf(arena, "the login in %s is inside, where programs can read it: %s", name, why));
     if (decides == rule && file && !is_shown)
-        note(plan, rule, arena_printf(arena, "%s is not inside (--sync %s shows it)", name, name));
+        note(plan, rule,
+             arena_printf(arena, "%s is not inside (--sync %s shows it)", name, rule->secret->from));
 }
 
 /* Says why a value is inside though a rule would keep it outside. */

@@ -23,6 +23,11 @@ const char *operations_destination(const struct operations *operations, const st
     return size && path_is_beneath(path, home) && path[size] == '/' ? path + size : NULL;
 }
 
+bool operation_is_file_inside(const struct operation *operation)
+{
+    return (operation->kind == OP_SYNC || operation->kind == OP_COPY) && !operation->is_directory;
+}
+
 bool operation_shows(const struct operation *operation)
 {
     return operation->kind == OP_BIND_READ || operation->kind == OP_BIND_WRITE || operation->kind == OP_SEED;

@@ -40,6 +40,7 @@ struct rule;
     X(OP_ENV_PASS, "env-pass")   /* `name`: the caller's value */                                            \
     X(OP_ENV_SET, "env-set")     /* `name`, `value` */                                                       \
     X(OP_SECRET, "secret")       /* `name`: a placeholder inside; `value`: the hosts that get the secret */  \
+    X(OP_LEAK, "leak")           /* `value`: what is done about secrets in inspected requests */             \
     X(OP_FORGE, "forge")         /* `name`: a repository on a server; `value`: what git may do there */      \
     X(OP_LIMIT, "limit")         /* `name`, `amount` (none: no limit) */                                     \
     X(OP_ARTIFACTS, "artifacts") /* `name`: a build directory: new programs there are not reported */        \
@@ -78,7 +79,9 @@ struct operation {
     bool is_network;           /* CONNECT: to a network of addresses */
     bool is_of_profile;        /* from a rule of a profile */
     bool is_directory, is_pattern, is_workspace, make, missing;
-    bool is_login; /* SYNC: its tokens stay outside. SECRET: they are the secret; `source` is the file */
+    bool
+        is_login; /* SYNC and COPY: its tokens stay outside. SECRET: they are the secret; `source` is the file */
+    const char *entries; /* of a login: those whose tokens are meant, with spaces between them; NULL: all */
     bool spares_workspaces; /* a pattern that does not match in workspaces */
     bool
         is_public; /* READ, by real root: shown as to other users. Files that only root may read stay closed */
@@ -95,6 +98,9 @@ struct operations {
 
 /* Does the operation show a tree of the host at its path? */
 bool operation_shows(const struct operation *operation);
+
+/* Does it put one file of the host's into the private home? */
+bool operation_is_file_inside(const struct operation *operation);
 
 /* The first operation of a kind, or NULL. */
 const struct operation *operations_find(const struct operations *operations, enum operation_kind kind);

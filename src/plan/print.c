@@ -155,6 +155,7 @@ void plan_add_json(const struct plan *plan, const char *const *command, struct b
 /* The object of the operation, in a few words. */
 static const char *object_text(struct arena *arena, const struct operation *operation)
 {
+    const char *text;
     switch (operation->kind) {
     case OP_LINK:
         return arena_printf(arena, "%s -> %s", operation->path, operation->source);
@@ -179,6 +180,7 @@ static const char *object_text(struct arena *arena, const struct operation *oper
     case OP_HOST_PORT:
         return arena_printf(arena, "%u", operation->port);
     case OP_NET:
+    case OP_LEAK:
     case OP_GUARD:
     case OP_ARGUMENT:
         return operation->value;
@@ -189,8 +191,9 @@ static const char *object_text(struct arena *arena, const struct operation *oper
     case OP_ENV_SET:
         return arena_printf(arena, "%s=%s", operation->name, operation->value);
     case OP_SECRET:
-        return arena_printf(arena, "%s%s to %s", operation->is_login ? "login " : "", operation->name,
-                            operation->value);
+        text = secret_carriers_text(arena, operation->because->secret);
+        return arena_printf(arena, "%s%s to %s%s%s", operation->is_login ? "login " : "", operation->name,
+                            operation->value, *text ? " " : "", text);
     case OP_FORGE:
         return arena_printf(arena, "%s %s", operation->name, operation->value);
     case OP_LIMIT:

@@ -166,11 +166,16 @@ static const char *hosts_of(struct arena *arena, const struct secret_object *sec
 }
 
 /* The file inside gets placeholders for its tokens, even where nothing can swap them. */
-static void mark_login(struct plan *plan, const char *file)
+static void mark_login(struct plan *plan, const char *file, const char *entry)
 {
     vec_each (struct operation, operation, &plan->operations) {
-        if (operation->kind == OP_SYNC && strcmp(operation->source, file) == 0)
-            operation->is_login = true;
+        if (!operation_is_file_inside(operation) || strcmp(operation->source, file) != 0)
+            continue;
+        const char *others = operation->entries;
+        operation->entries = !operation->is_login ? entry
+                             : others && entry    ? arena_printf(plan->policy->arena, "%s %s", others, entry)
+                                                  : NULL;
+        operation->is_login = true;
     }
 }
 
@@ -186,7 +191,7 @@ void plan_add_secrets(struct plan *plan)
         const char *value = text_variable(policy->request.environment, rule->secret->name);
         const char *file = secret_login_file(policy, rule->secret);
         if (file)
-            mark_login(plan, file);
+            mark_login(plan, file, rule->secret->key);
         if (!is_swapped || (rule->secret->source == SECRET_ENVIRONMENT && (!value || !*value)) ||
             (rule->secret->source == SECRET_LOGIN && !file))
             continue; /* there is nothing to keep outside */
@@ -195,8 +200,18 @@ void plan_add_secrets(struct plan *plan)
                                           .name = rule->secret->name,
                                           .source = file,
                                           .is_login = file,
+                                          .entries = file ? rule->secret->key : NULL,
                                           .value = hosts_of(policy->arena, rule->secret)});
     }
+}
+
+/* Only requests to hosts at which TLS ends at the vault can be searched. */
+void plan_add_leak(struct plan *plan)
+{
+    const struct rule *rule = decide_setting(plan->policy, VERB_LEAK);
+    if (operations_find(&plan->operations, OP_SECRET) || operations_find(&plan->operations, OP_REQUEST))
+        plan_add(plan,
+                 (struct operation){.kind = OP_LEAK, .because = rule, .value = rule ? rule->text : "warn"});
 }
 
 static enum limit_means means_of(const struct plan *plan, enum limit limit)

@@ -14,6 +14,7 @@ void plan_add_decoys(struct plan *plan);
 void plan_add_network(struct plan *plan);
 void plan_add_environment(struct plan *plan);
 void plan_add_secrets(struct plan *plan);
+void plan_add_leak(struct plan *plan);
 void plan_add_limits(struct plan *plan);
 
 /* forges.c */

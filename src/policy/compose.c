@@ -173,6 +173,7 @@ void policy_compose(const struct policy_request *request, struct arena *arena, s
     }
     read_toolchains_on_path(policy, diags);
     freeze_found_git(policy);
+    open_forges(policy);
     /* pointers in the index must stay valid */
     vec_reserve(&policy->rules, CERTIFICATE_VARIABLES + CERTIFICATE_SETTINGS_MOST + 1);
     index_rules(policy);

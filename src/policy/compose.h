@@ -48,6 +48,9 @@ void show_certificates(struct policy *policy);
 /* agent_socket.c: the same for the socket of the user's ssh agent; at most one rule. */
 void show_agent_socket(struct policy *policy);
 
+/* forge_requests.c: adds a rule on requests for each that git makes to a repository whose token stays outside. They come before index_rules. */
+void open_forges(struct policy *policy);
+
 /* Finds out which `unless` ends a rule for a secret. */
 void settle_secrets(struct policy *policy);
 

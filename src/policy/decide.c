@@ -190,13 +190,19 @@ static struct verdict decide_single(const struct policy *policy, enum verb verb,
     return choose(&all, given_without_rule, candidates);
 }
 
-bool decide_switch(const struct policy *policy, enum verb verb, bool otherwise)
+const struct rule *decide_setting(const struct policy *policy, enum verb verb)
 {
     const struct rule *decides = NULL;
     vec_each (const struct rule, rule, &policy->rules) {
         if (rule->verb == verb && (!decides || rule->source->layer >= decides->source->layer))
             decides = rule;
     }
+    return decides;
+}
+
+bool decide_switch(const struct policy *policy, enum verb verb, bool otherwise)
+{
+    const struct rule *decides = decide_setting(policy, verb);
     return decides ? strcmp(decides->text, "on") == 0 : otherwise;
 }
 

@@ -107,6 +107,9 @@ const struct rule *decide_host_lock(const struct policy *policy, const struct ho
 /* Does a variable pass (VERB_ENV) or not (VERB_UNSET)? */
 struct verdict decide_env(const struct policy *policy, const char *name, candidate_list *candidates);
 
+/* The rule of the latest layer about a setting; NULL: there is none. */
+const struct rule *decide_setting(const struct policy *policy, enum verb verb);
+
 /* Is a setting on? The rule of the latest layer says so; without one it is as `otherwise` says. */
 bool decide_switch(const struct policy *policy, enum verb verb, bool otherwise);
 
@@ -117,8 +120,11 @@ const struct rule *decide_secret(const struct policy *policy, const char *name);
 /* Does the rule about a forge apply? Where the administrator has locked one for the same repository, only the administrator's do. */
 bool decide_forge_counts(const struct policy *policy, const struct rule *rule);
 
-/* The login file of the rule, without symlinks; NULL: there is none, or the rule is for a variable. */
+/* The login file of the rule, without symlinks; NULL: there is none, it lacks the rule's entry, or the rule is for a variable. */
 const char *secret_login_file(const struct policy *policy, const struct secret_object *secret);
+
+/* "in query key in body": the places in a request that the rule names; "": none, which means the usual headers. */
+const char *secret_carriers_text(struct arena *arena, const struct secret_object *secret);
 
 /* Why a rule for a secret does not hold here, so that the value passes as `env` says; NULL: it holds, or `secrets inside` was asked for. */
 const char *decide_secret_yields(const struct policy *policy, const struct rule *rule);

@@ -7,8 +7,10 @@
  */
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "policy/compose.h"
 #include "policy/decide.h"
 
@@ -40,14 +42,74 @@ static const char *host_path(const struct policy *policy, const char *written)
                            : path_clean(policy->arena, "/", written);
 }
 
-static bool is_set_inside(const struct policy *policy, const char *name)
+/* The variable's value inside; NULL: it is not set there, or empty. */
+static const char *value_inside(const struct policy *policy, const char *name)
 {
     const struct rule *rule = decide_env(policy, name, NULL).decides;
     const char *outside = text_variable(policy->request.environment, name);
     if (!rule || rule->verb != VERB_ENV)
-        return false;
+        return NULL;
     const char *value = rule->env.value && (!rule->env.is_default || !outside) ? rule->env.value : outside;
-    return value && *value;
+    return value && *value ? value : NULL;
+}
+
+/* Returns 1 with the file's bytes, 0 if there is no such file, -1 if it cannot be read or is larger than settings are. */
+static int read_settings(const struct policy *policy, const char *file, struct bytes *ret_bytes)
+{
+    const struct fs_place *place = NULL;
+    struct err ignored;
+    char *bytes = NULL;
+    size_t size = 0;
+    if (fs_resolve(policy->request.fs, host_path(policy, file), &place, &ignored) < 0 ||
+        place->kind != FILE_REGULAR)
+        return 0;
+    int result = fs_read(policy->request.fs, place->real, LARGEST_SETTINGS, &bytes, &size, &ignored);
+    *ret_bytes = bytes_of(bytes, size);
+    return result;
+}
+
+/* Does the text begin with an address at one of the rule's hosts? */
+static bool is_at_host(const struct secret_object *secret, struct bytes text)
+{
+    struct url url;
+    if (!url_parse(text.at, url_span(text.at, text.size), &url))
+        return false;
+    for (size_t i = 0; i < secret->host_count; i++) {
+        const struct host_object *host = &secret->hosts[i];
+        if (host->kind == HOST_NAME && host->port == PORT_HTTPS && url_has_host(&url, host->name))
+            return true;
+    }
+    return false;
+}
+
+/* Is the setting somewhere in the text, with another value than an address at one of the rule's hosts? */
+static bool sends_elsewhere(const struct secret_object *secret, struct bytes text, const char *setting)
+{
+    size_t size = strlen(setting);
+    for (const char *at; text.size && (at = memmem(text.at, text.size, setting, size));) {
+        text = bytes_after(text, (size_t)(at - text.at) + size);
+        while (text.size && strchr("\"' \t:=", *text.at) && *text.at)
+            text = bytes_after(text, 1);
+        if (!is_at_host(secret, text))
+            return true;
+    }
+    return false;
+}
+
+static bool file_sends_elsewhere(const struct policy *policy, const struct secret_object *secret,
+                                 const struct secret_unless *unless)
+{
+    struct bytes text = {0};
+    int result = read_settings(policy, unless->file, &text);
+    return result < 0 || (result > 0 && sends_elsewhere(secret, text, unless->text));
+}
+
+static bool file_has_entry(const struct policy *policy, const struct secret_object *secret)
+{
+    struct bytes text = {0};
+    const char *name = arena_printf(policy->arena, "\"%s\"", secret->key);
+    int result = read_settings(policy, secret->from, &text);
+    return result < 0 || (text.size && memmem(text.at, text.size, name, strlen(name)));
 }
 
 const char *secret_login_file(const struct policy *policy, const struct secret_object *secret)
@@ -58,22 +120,7 @@ const char *secret_login_file(const struct policy *policy, const struct secret_o
         fs_resolve(policy->request.fs, host_path(policy, secret->from), &place, &ignored) < 0 ||
         place->kind != FILE_REGULAR)
         return NULL;
-    return place->real;
-}
-
-/* A file that is larger than settings are counts as one that has the text. */
-static bool file_has(const struct policy *policy, const char *file, const char *text)
-{
-    const struct fs_place *place = NULL;
-    struct err ignored;
-    char *bytes = NULL;
-    size_t size = 0;
-    if (fs_resolve(policy->request.fs, host_path(policy, file), &place, &ignored) < 0 ||
-        place->kind != FILE_REGULAR)
-        return false;
-    int result = fs_read(policy->request.fs, place->real, LARGEST_SETTINGS, &bytes, &size, &ignored);
-    bool has = result < 0 || (result > 0 && memmem(bytes, size, text, strlen(text)));
-    return has;
+    return !secret->key || file_has_entry(policy, secret) ? place->real : NULL;
 }
 
 static bool command_has(const struct policy *policy, const char *text)
@@ -85,17 +132,19 @@ static bool command_has(const struct policy *policy, const char *text)
     return false;
 }
 
-static const char *lifted_by(const struct policy *policy, const struct secret_unless *unless)
+static const char *lifted_by(const struct policy *policy, const struct secret_object *secret,
+                             const struct secret_unless *unless)
 {
     if (unless->in_command)
         return command_has(policy, unless->text)
                    ? arena_printf(policy->arena, "%s in the command may send it elsewhere", unless->text)
                    : NULL;
     if (unless->file)
-        return file_has(policy, unless->file, unless->text)
+        return file_sends_elsewhere(policy, secret, unless)
                    ? arena_printf(policy->arena, "%s in %s may send it elsewhere", unless->text, unless->file)
                    : NULL;
-    return is_set_inside(policy, unless->text)
+    const char *value = value_inside(policy, unless->text);
+    return value && !is_at_host(secret, bytes_of(value, strlen(value)))
                ? arena_printf(policy->arena, "%s sends it elsewhere", unless->text)
                : NULL;
 }
@@ -109,7 +158,7 @@ void settle_secrets(struct policy *policy)
             (!text_variable(policy->request.environment, secret->name) && !secret_login_file(policy, secret)))
             continue; /* nothing depends on it, and no file is read */
         for (size_t i = 0; i < secret->unless_count && !rule->lifted; i++)
-            rule->lifted = lifted_by(policy, &secret->unless[i]);
+            rule->lifted = lifted_by(policy, secret, &secret->unless[i]);
     }
 }
 

@@ -128,6 +128,41 @@ static int parse_rights(struct arena *arena, const struct word *words, size_t co
     return 0;
 }
 
+/* The words after `from`, at the end of a rule. `env` needs a name: the rule has none that a variable could have. */
+static int parse_token(struct arena *arena, const struct word *words, size_t count, const struct rule *rule,
+                       struct forge_object *forge, struct diags *diags)
+{
+    struct secret_object *token = arena_new(arena, struct secret_object);
+    struct host_object *host = arena_new(arena, struct host_object);
+    const char *problem = NULL, *hint = NULL;
+    if (count < 3 || !word_is_keyword(&words[1], "from"))
+        return object_complain(diags, rule, &words[0],
+                               "write token from env NAME, file PATH [KEY], command \"…\", keyring ATTRIBUTE "
+                               "VALUE, or credential NAME",
+                               "`token` needs a source after it");
+    bool is_variable = word_is_keyword(&words[2], "env");
+    if (is_variable && (count != 4 || !variable_name_is_valid(words[3].text)))
+        return object_complain(diags, rule, &words[2], "write token from env NAME",
+                               "this is not the name of a variable");
+    if (is_variable)
+        token->from = words[3].text;
+    else if (secret_parse_source(arena, words + 2, count - 2, rule, token, diags) < 0)
+        return -1;
+    if (host_parse_target(arena, host_with_port(arena, forge->host, forge_https_port(forge)), host, &problem,
+                          &hint) < 0 ||
+        (problem = host_problem_with_grant(arena, host, &hint)))
+        return object_complain(diags, rule, &words[0], hint, problem);
+    if (host->port == PORT_HTTP)
+        return object_complain(diags, rule, &words[0],
+                               "leave the port out, or name one at which the server speaks TLS",
+                               "a token is sent in TLS, and port 80 has none");
+    token->name = forge_place(arena, forge);
+    token->hosts = host;
+    token->host_count = 1;
+    forge->token = token;
+    return 0;
+}
+
 int forge_parse(struct arena *arena, const struct word *words, size_t count, struct rule *rule,
                 struct diags *diags)
 {
@@ -139,9 +174,15 @@ int forge_parse(struct arena *arena, const struct word *words, size_t count, str
                                "a repository cannot say what is done with your keys");
     if (count < 2)
         return object_complain(diags, rule, &words[0], form, "this is not a whole rule for a forge");
+    size_t token = 1;
+    while (token < count && !word_is_keyword(&words[token], "token"))
+        token++;
     if (parse_place(arena, &words[0], rule, forge, diags) < 0 ||
-        parse_rights(arena, words + 1, count - 1, rule, forge, diags) < 0)
+        parse_rights(arena, words + 1, token - 1, rule, forge, diags) < 0 ||
+        (token < count && parse_token(arena, words + token, count - token, rule, forge, diags) < 0))
         return -1;
+    if (!forge->may_fetch && !forge->ref_count)
+        return object_complain(diags, rule, &words[0], form, "this rule gives no right");
     bool is_more = forge->may_force || forge->may_delete || forge->may_send_options;
     if (forge->ref_count > MOST_REFS || (is_more && !forge->ref_count))
         return object_complain(diags, rule, &words[0], form,
@@ -155,6 +196,11 @@ bool forge_is_same(const struct forge_object *one, const struct forge_object *ot
 {
     return strcmp(one->host, other->host) == 0 && one->port == other->port &&
            strcmp(one->path, other->path) == 0;
+}
+
+uint16_t forge_https_port(const struct forge_object *forge)
+{
+    return forge->port ? forge->port : PORT_HTTPS;
 }
 
 const char *forge_place(struct arena *arena, const struct forge_object *forge)
@@ -172,5 +218,10 @@ const char *forge_rights(struct arena *arena, const struct forge_object *forge)
         buf_printf(&text, "%s%s", i ? " " : text.size ? " push " : "push ", forge->refs[i]);
     buf_printf(&text, "%s%s%s", forge->may_force ? " push+force" : "",
                forge->may_delete ? " push+delete" : "", forge->may_send_options ? " push+options" : "");
+    static const char *const sources[] = {[SECRET_ENVIRONMENT] = "env",       [SECRET_FILE] = "file",
+                                          [SECRET_COMMAND] = "command",       [SECRET_KEYRING] = "keyring",
+                                          [SECRET_CREDENTIAL] = "credential", [SECRET_LOGIN] = "login"};
+    if (forge->token)
+        buf_printf(&text, " token from %s", sources[forge->token->source]);
     return arena_str(arena, buf_text(&text));
 }

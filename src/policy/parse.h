@@ -82,8 +82,15 @@ bool size_parse(const char *text, uint64_t *ret_bytes);
 int secret_parse(struct arena *arena, const struct word *words, size_t count, struct rule *rule,
                  struct diags *diags) must_check;
 
+/* `file PATH [KEY]`, `command "…"` and their like: the words after `from`. */
+int secret_parse_source(struct arena *arena, const struct word *words, size_t count, const struct rule *rule,
+                        struct secret_object *secret, struct diags *diags) must_check;
+
+/* Can a variable have this name? */
+bool variable_name_is_valid(const char *name);
+
 /* --- forge.c --- */
 
-/* `forge HOST/OWNER/REPO RIGHT…`: the words after the verb make one rule. */
+/* `forge HOST/OWNER/REPO RIGHT… [token from SOURCE]`: the words after the verb make one rule. */
 int forge_parse(struct arena *arena, const struct word *words, size_t count, struct rule *rule,
                 struct diags *diags) must_check;

@@ -256,6 +256,9 @@ int request_parse(struct arena *arena, const struct word *words, size_t count, s
     const char *text = words[0].text, *slash = strchr(text, '/');
     rule->column = words[0].column;
     rule->written = words_join(arena, words, count, true);
+    if (!slash) /* an argument, whose path is in a later word */
+        return object_complain(diags, rule, &words[0], "write HOST/PATH METHODS",
+                               "a rule on requests begins with a host and its path");
     if (parse_request_host(arena, &words[0], arena_copy(arena, text, (size_t)(slash - text)), rule, diags) <
             0 ||
         parse_request_path(arena, &words[0], slash, rule, request, diags) < 0)

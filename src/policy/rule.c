@@ -27,7 +27,8 @@ bool verb_is_of_profiles(enum verb verb)
 
 bool verb_is_setting(enum verb verb)
 {
-    return verb == VERB_MCP || verb == VERB_ASK || verb == VERB_ASK_BY || verb == VERB_ASK_COMMAND;
+    return verb == VERB_LEAK || verb == VERB_MCP || verb == VERB_ASK || verb == VERB_ASK_BY ||
+           verb == VERB_ASK_COMMAND;
 }
 
 const char *verb_word(enum verb verb)

@@ -49,9 +49,10 @@ enum object_kind {
     X(VERB_HOST_PORT, "host-port", OBJECT_PORT, "PORT")                                                      \
     X(VERB_ENV, "env", OBJECT_ENV, "NAME[=VALUE]")                                                           \
     X(VERB_UNSET, "unset", OBJECT_ENV, "NAME")                                                               \
-    X(VERB_SECRET, "secret", OBJECT_SECRET, "NAME [from SOURCE] to HOST…")                                   \
+    X(VERB_SECRET, "secret", OBJECT_SECRET, "NAME [from SOURCE] to HOST… [in PLACE…]")                       \
     X(VERB_SECRETS, "secrets", OBJECT_NAME, "outside|inside")                                                \
-    X(VERB_FORGE, "forge", OBJECT_FORGE, "HOST/OWNER/REPO RIGHT…")                                           \
+    X(VERB_LEAK, "leak", OBJECT_NAME, "warn|block|off")                                                      \
+    X(VERB_FORGE, "forge", OBJECT_FORGE, "HOST/OWNER/REPO RIGHT… [token from SOURCE]")                       \
     X(VERB_LIMIT, "limit", OBJECT_LIMIT, "NAME=VALUE")                                                       \
     X(VERB_ARTIFACTS, "artifacts", OBJECT_NAME, "NAME")                                                      \
     X(VERB_REQUIRE, "require", OBJECT_NAME, "namespaces")                                                    \
@@ -176,12 +177,12 @@ struct port_object {
 
 /* Where the value of a secret is read, outside, when it is first needed. */
 enum secret_source {
-    SECRET_ENVIRONMENT, /* the caller's variable of the secret's name */
+    SECRET_ENVIRONMENT, /* the caller's variable `from`; NULL: the one of the secret's name */
     SECRET_FILE,        /* `from` is a path, `key` a place in it or NULL */
     SECRET_COMMAND,     /* `from` is a command for /bin/sh */
     SECRET_KEYRING,     /* `from` is the attributes for secret-tool, with spaces between them */
     SECRET_CREDENTIAL,  /* `from` is a name in $CREDENTIALS_DIRECTORY */
-    SECRET_LOGIN,       /* `from`, its name too, is an agent's login file, whose tokens stay outside */
+    SECRET_LOGIN, /* `from` is an agent's login file, whose tokens stay outside; `key` an entry of it, or NULL: all */
 };
 
 /* What ends a rule for a secret: a variable that is set inside, or a text in a file of the host's or in the command. */
@@ -191,25 +192,46 @@ struct secret_unless {
     bool in_command;
 };
 
+/* The part of a request in which a placeholder becomes the secret. */
+#define SECRET_CARRIERS(X)                                                                                   \
+    X(CARRIER_HEADERS, "headers") /* the usual headers for credentials */                                    \
+    X(CARRIER_HEADER, "header")   /* `name`: of one header */                                                \
+    X(CARRIER_QUERY, "query")     /* `name`: of a parameter in the query, whose whole value it is */         \
+    X(CARRIER_PATH, "path")                                                                                  \
+    X(CARRIER_BODY, "body") /* the content */
+
+enum carrier { SECRET_CARRIERS(ID_OF) CARRIER_COUNT };
+
+const char *carrier_name(enum carrier value);
+
+struct secret_carrier {
+    enum carrier kind;
+    const char *name; /* NULL: none */
+};
+
 struct secret_object {
-    const char *name; /* the variable that holds a placeholder inside; the file of a login, as written */
+    const char *
+        name; /* the variable that holds a placeholder inside; of a login "FILE" or "FILE:ENTRY", as written */
     enum secret_source source;
     const char *from, *key;
     const struct host_object *hosts; /* names and wildcards, each with its port */
     size_t host_count;
+    const struct secret_carrier *carriers;
+    size_t carrier_count; /* 0: CARRIER_HEADERS */
     const struct secret_unless *unless;
     size_t unless_count;
 };
 
 /* A repository on a server, and what git may do there with credentials that stay outside. */
 struct forge_object {
-    const char *user; /* for ssh */
+    const char *user; /* for ssh, or of the token */
     const char *host; /* a name */
-    uint16_t port;    /* 0: as ssh's configuration says */
+    uint16_t port;    /* 0: as ssh's configuration says, or that of https */
     const char *path; /* "acme/app", without ".git" */
     bool may_fetch, may_force, may_delete, may_send_options;
-    const char *const *refs; /* patterns of the refs that may be pushed to */
-    size_t ref_count;        /* 0: nothing may be pushed */
+    const char *const *refs;           /* patterns of the refs that may be pushed to */
+    size_t ref_count;                  /* 0: nothing may be pushed */
+    const struct secret_object *token; /* for https; NULL: git reaches it by ssh */
 };
 
 struct placed;

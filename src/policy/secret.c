@@ -1,11 +1,14 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "policy/decide.h"
 #include "policy/parse.h"
 
-enum { MOST_HOSTS = 64 };
+enum { MOST_HOSTS = 64, MOST_CARRIERS = 8 };
 
-static bool is_variable(const char *name)
+DEFINE_TEXTS(carrier_name, enum carrier, SECRET_CARRIERS, NAME_OF)
+
+bool variable_name_is_valid(const char *name)
 {
     bool is_one = *name && !isdigit((unsigned char)*name);
     for (; *name; name++)
@@ -13,9 +16,8 @@ static bool is_variable(const char *name)
     return is_one;
 }
 
-/* The words between `from` and `to`. */
-static int parse_from(struct arena *arena, const struct word *words, size_t count, const struct rule *rule,
-                      struct secret_object *secret, struct diags *diags)
+int secret_parse_source(struct arena *arena, const struct word *words, size_t count, const struct rule *rule,
+                        struct secret_object *secret, struct diags *diags)
 {
     static const struct {
         const char *word;
@@ -67,6 +69,60 @@ static int parse_hosts(struct arena *arena, const struct word *words, size_t cou
     return 0;
 }
 
+/* The name of a header or of a parameter. It stands in lines of bawn's helpers, and is compared with what a request has as it is. */
+static bool is_carrier_name(const char *name, enum carrier kind)
+{
+    const char *others = kind == CARRIER_HEADER ? "-_" : "-_.~$[]";
+    bool is_one = *name;
+    for (; *name; name++)
+        is_one = is_one && (isalnum((unsigned char)*name) || strchr(others, *name));
+    return is_one;
+}
+
+static bool carrier_has_name(enum carrier kind)
+{
+    return kind == CARRIER_HEADER || kind == CARRIER_QUERY;
+}
+
+/* Words `in PLACE`, as often as there are places. */
+static int parse_carriers(struct arena *arena, const struct word *words, size_t count,
+                          const struct rule *rule, struct secret_object *secret, struct diags *diags)
+{
+    static const char form[] =
+        "write `in headers`, `in header NAME`, `in query NAME`, `in path` or `in body`, each with its own `in`";
+    struct secret_carrier *carriers = arena_alloc(arena, MOST_CARRIERS * sizeof(*carriers));
+    secret->carriers = carriers;
+    for (size_t i = 0; i < count;) {
+        const struct word *word = &words[i + 1 < count ? i + 1 : i];
+        enum carrier kind = CARRIER_HEADERS;
+        while (kind < CARRIER_COUNT && !word_is_keyword(word, carrier_name(kind)))
+            kind++;
+        if (!word_is_keyword(&words[i], "in") || kind == CARRIER_COUNT ||
+            secret->carrier_count == MOST_CARRIERS)
+            return object_complain(diags, rule, word, form, "this is not a place for a secret in a request");
+        const char *name =
+            carrier_has_name(kind) && i + 2 < count ? word_plain(arena, words[i + 2].text) : NULL;
+        if (carrier_has_name(kind) && (!name || !is_carrier_name(name, kind)))
+            return object_complain(diags, rule, name ? &words[i + 2] : word, form,
+                                   kind == CARRIER_HEADER ? "this needs the name of a header"
+                                                          : "this needs the name of a parameter");
+        carriers[secret->carrier_count++] = (struct secret_carrier){kind, name};
+        i += name ? 3 : 2;
+    }
+    return 0;
+}
+
+const char *secret_carriers_text(struct arena *arena, const struct secret_object *secret)
+{
+    const char *text = "";
+    for (size_t i = 0; i < secret->carrier_count; i++) {
+        const struct secret_carrier *carrier = &secret->carriers[i];
+        text = arena_printf(arena, "%s%sin %s%s%s", text, i ? " " : "", carrier_name(carrier->kind),
+                            carrier->name ? " " : "", carrier->name ? carrier->name : "");
+    }
+    return text;
+}
+
 /* The words after `unless`: NAME, TEXT in FILE, or TEXT in command. */
 static int parse_unless(struct arena *arena, const struct word *words, size_t count, const struct rule *rule,
                         struct secret_object *secret, struct diags *diags)
@@ -80,7 +136,7 @@ static int parse_unless(struct arena *arena, const struct word *words, size_t co
         bool in_command = has_place && word_is_keyword(&words[i + 2], "command");
         unless[secret->unless_count] =
             (struct secret_unless){word_plain(arena, words[i].text), in_command ? NULL : place, in_command};
-        if (!has_place && !is_variable(unless[secret->unless_count].text))
+        if (!has_place && !variable_name_is_valid(unless[secret->unless_count].text))
             return object_complain(diags, rule, &words[i], form, "this is not the name of a variable");
         if (has_place && !in_command && *place != '/' && strncmp(place, "~/", 2) != 0)
             return object_complain(diags, rule, &words[i + 2],
@@ -91,54 +147,77 @@ static int parse_unless(struct arena *arena, const struct word *words, size_t co
     return count ? 0 : object_complain(diags, rule, words - 1, form, "`unless` needs words after it");
 }
 
-/* `login FILE` names an agent's login file. Its name stands in lines of bawn's helpers, where a space would end it. */
-static int parse_login(const struct word *word, const struct rule *rule, struct secret_object *secret,
-                       struct diags *diags)
+static bool is_one_word(const char *text)
+{
+    bool is_one = *text;
+    for (; *text; text++)
+        is_one = is_one && isgraph((unsigned char)*text);
+    return is_one;
+}
+
+/*
+ * `login FILE` names an agent's login file, `login FILE ENTRY` one member of the object in it. Both names stand in lines of bawn's helpers,
+ * where a space would end them.
+ */
+static int parse_login(struct arena *arena, const struct word *words, size_t count, const struct rule *rule,
+                       struct secret_object *secret, struct diags *diags)
 {
     const char *path = secret->name;
-    bool is_path = *path == '/' || strncmp(path, "~/", 2) == 0;
-    for (; *path && is_path; path++)
-        is_path = isgraph((unsigned char)*path);
     secret->source = SECRET_LOGIN;
-    secret->from = secret->name;
-    return is_path ? 0
-                   : object_complain(diags, rule, word,
-                                     "write an absolute path, or one that begins with ~/, without spaces",
-                                     "this is not the place of a login file");
+    secret->from = path;
+    if ((*path != '/' && strncmp(path, "~/", 2) != 0) || !is_one_word(path))
+        return object_complain(diags, rule, &words[0],
+                               "write an absolute path, or one that begins with ~/, without spaces",
+                               "this is not the place of a login file");
+    if (count < 2)
+        return 0;
+    secret->key = word_plain(arena, words[1].text);
+    secret->name = arena_printf(arena, "%s:%s", path, secret->key);
+    return is_one_word(secret->key) && !strpbrk(secret->key, ".:\"\\")
+               ? 0
+               : object_complain(diags, rule, &words[1], "write the name of a member at the top of the file",
+                                 "this is not an entry of a login file");
 }
 
 int secret_parse(struct arena *arena, const struct word *words, size_t count, struct rule *rule,
                  struct diags *diags)
 {
     static const char form[] =
-        "write `secret NAME to HOST`, `secret NAME from SOURCE to HOST` or `secret login FILE to HOST`";
+        "write `secret NAME to HOST`, `secret NAME from SOURCE to HOST` or `secret login FILE [ENTRY] to HOST`";
     struct secret_object *secret = arena_new(arena, struct secret_object);
-    size_t to = 0, unless = 0;
+    size_t to = 0, in = 0, unless = 0;
     rule->column = words[0].column;
     rule->written = words_join(arena, words, count, true);
     while (to < count && !word_is_keyword(&words[to], "to"))
         to++;
     for (unless = to; unless < count && !word_is_keyword(&words[unless], "unless");)
         unless++;
+    for (in = to; in < unless && !word_is_keyword(&words[in], "in");)
+        in++;
     bool is_login = to >= 2 && word_is_keyword(&words[0], "login") && !word_is_keyword(&words[1], "from");
-    size_t named = is_login ? 1 : 0;
+    size_t named = is_login ? 1 : 0, last = is_login && to == 3 ? 2 : named; /* of the words that name it */
     secret->name = word_plain(arena, words[named].text);
-    if (is_login && parse_login(&words[1], rule, secret, diags) < 0)
+    if (is_login && parse_login(arena, words + named, last, rule, secret, diags) < 0)
         return -1;
-    if (!is_login && !is_variable(secret->name))
+    if (!is_login && !variable_name_is_valid(secret->name))
         return object_complain(diags, rule, &words[0], "write the variable that programs read it from",
                                "this is not the name of a variable");
     if (rule->source->layer == LAYER_REPOSITORY)
         return object_complain(diags, rule, &words[0], "put it into ~/.config/bawn/policy.bawn",
                                "a repository cannot say where your secrets go");
     bool has_source = !is_login && to >= 2 && word_is_keyword(&words[1], "from");
-    if (to + 1 >= unless || (to != named + 1 && !(has_source && to > 2)) || unless - to - 1 > MOST_HOSTS)
+    if (to + 1 >= in || (to != last + 1 && !(has_source && to > 2)) || in - to - 1 > MOST_HOSTS)
         return object_complain(diags, rule, &words[0], form, "this is not a whole rule for a secret");
+    if (is_login && in < unless)
+        return object_complain(diags, rule, &words[in], "leave it out",
+                               "the tokens of a login are sent in headers, and in its refresh");
     rule->secret = secret;
-    if (has_source && parse_from(arena, words + 2, to - 2, rule, secret, diags) < 0)
+    if (has_source && secret_parse_source(arena, words + 2, to - 2, rule, secret, diags) < 0)
         return -1;
     if (unless < count &&
         parse_unless(arena, words + unless + 1, count - unless - 1, rule, secret, diags) < 0)
         return -1;
-    return parse_hosts(arena, words + to + 1, unless - to - 1, rule, secret, diags);
+    if (parse_carriers(arena, words + in, unless - in, rule, secret, diags) < 0)
+        return -1;
+    return parse_hosts(arena, words + to + 1, in - to - 1, rule, secret, diags);
 }

@@ -118,10 +118,9 @@ static void add_forges(const struct plan *plan, struct buf *out)
             continue;
         add_named(out, operation->name, operation->value);
     }
-    buf_add_str(
-        out,
-        "\ngit reaches these by ssh, and only so; the person's keys are not here. Whatever else is to be "
-        "pushed,\nthe person pushes.\n");
+    buf_add_str(out,
+                "\ngit reaches those with a token by https and the others by ssh, and only so; the person's "
+                "keys and tokens\nare not here. Whatever else is to be pushed, the person pushes.\n");
 }
 
 void briefing_add(const struct plan *plan, bool is_kept_aside, struct buf *out)

@@ -40,6 +40,8 @@ static const struct {
     {"tripwire", EVENT_DENIED | EVENT_FILES, "{path} was opened[ by {process}]", "last decoy"},
     {"secret-misused", EVENT_DENIED | EVENT_NET, "the placeholder of {name} was sent to {host}[:{port}]",
      "last misused secret"},
+    {"leak", EVENT_DENIED | EVENT_NET, "{what} in a request to {host}[:{port}], which was {done}",
+     "last leak"},
     {"secret", EVENT_NET, "{name}: {what}"},
     {"forge", EVENT_NET, "{what} {repository}[ {ref}][: {why}][ by {program}]"},
     {"vault-died", EVENT_DENIED | EVENT_NET,

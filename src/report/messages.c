@@ -191,3 +191,10 @@ void run_start_add(const struct plan *plan, const char *command, bool is_aside, 
         buf_printf(out, " and reach %zu host%s", hosts, hosts == 1 ? "" : "s");
     buf_add_str(out, " (bawn show)");
 }
+
+const char *leak_remark(const char *word)
+{
+    return strcmp(word, "off") == 0     ? "not searched for"
+           : strcmp(word, "block") == 0 ? "reported and stopped"
+                                        : "reported";
+}

@@ -31,6 +31,9 @@ void run_start_add(const struct plan *plan, const char *command, bool is_aside, 
 /* "~/.ssh/id_rsa was opened 3 times by `cat …`", printable. `home` is shown as ~. */
 const char *opened_decoy_text(struct arena *arena, const char *home, const struct fired *fired);
 
+/* What is done about secrets with `leak warn`, `leak block` and `leak off`. */
+const char *leak_remark(const char *word) returns_text;
+
 /*
  * briefing.c: the text that tells an agent about its sandbox: denials are deliberate, what it may do, how to ask for
  * more. `is_kept_aside`: a person decides after the run about what it wrote in the project.

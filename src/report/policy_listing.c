@@ -5,6 +5,7 @@
 #include "base/pattern.h"
 #include "base/text.h"
 #include "policy/decide.h"
+#include "report/messages.h"
 #include "report/policy_text.h"
 
 struct listing {
@@ -217,17 +218,27 @@ static void add_secrets(struct listing *listing)
     struct arena *arena = listing->plan->policy->arena;
     begin(listing, "Secrets: a placeholder inside, the value outside");
     vec_each (const struct operation, operation, &listing->plan->operations) {
-        if (operation->kind == OP_SECRET)
-            add_line(listing,
-                     arena_printf(arena, "%s%s, for %s", operation->is_login ? "login outside: " : "",
-                                  operation->name, operation->value),
-                     "", operation->because);
+        if (operation->kind != OP_SECRET)
+            continue;
+        const char *carriers = secret_carriers_text(arena, operation->because->secret);
+        add_line(listing,
+                 arena_printf(arena, "%s%s, for %s%s%s", operation->is_login ? "login outside: " : "",
+                              operation->name, operation->value, *carriers ? ", " : "", carriers),
+                 "", operation->because);
     }
+}
+
+static void add_leak(struct listing *listing)
+{
+    const struct operation *leak = operations_find(&listing->plan->operations, OP_LEAK);
+    begin(listing, "Leaks: secrets of yours in inspected requests");
+    if (leak)
+        add_line(listing, leak_remark(leak->value), "", leak->because);
 }
 
 static void add_forges(struct listing *listing)
 {
-    begin(listing, "Repositories on servers: git by ssh, with your keys outside");
+    begin(listing, "Repositories on servers: git by ssh, or by https with a token, with your keys outside");
     vec_each (const struct operation, operation, &listing->plan->operations) {
         if (operation->kind == OP_FORGE)
             add_line(listing, operation->name, operation->value, operation->because);
@@ -325,6 +336,7 @@ void policy_add_listing(const struct plan *plan, const struct style *style, stru
     add_network(&listing);
     add_environment(&listing);
     add_secrets(&listing);
+    add_leak(&listing);
     add_forges(&listing);
     add_limits(&listing);
     add_notes(&listing);

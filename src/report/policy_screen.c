@@ -41,6 +41,7 @@ enum section_name {
     NETWORK,
     VARIABLES,
     KEPT,
+    LEAKS,
     FORGES,
     LIMITED,
     SECTIONS
@@ -303,13 +304,19 @@ static void collect_rest(struct screen *screen)
              arena_printf(arena, "%zu of your %zu variable%s, and %zu that the policy sets", passed, present,
                           plural(present), count_operations(screen, OP_ENV_SET)));
     vec_each (const struct operation, operation, &screen->plan->operations) {
+        const char *carriers =
+            operation->kind == OP_SECRET ? secret_carriers_text(arena, operation->because->secret) : "";
         if (operation->kind == OP_SECRET)
             add_item(screen, KEPT,
                      fit(arena,
-                         operation->is_login
-                             ? arena_printf(arena, "%s: login outside", operation->name)
-                             : arena_printf(arena, "%s: outside, for %s", operation->name, operation->value),
+                         operation->is_login ? arena_printf(arena, "%s: login outside", operation->name)
+                                             : arena_printf(arena, "%s: outside, for %s%s%s", operation->name,
+                                                            operation->value, *carriers ? " " : "", carriers),
                          ITEM_COLUMNS));
+        if (operation->kind == OP_LEAK)
+            add_item(screen, LEAKS,
+                     arena_printf(arena, "secrets of yours in inspected requests: %s",
+                                  leak_remark(operation->value)));
         if (operation->kind == OP_FORGE)
             add_item(
                 screen, FORGES,
@@ -454,6 +461,7 @@ void policy_add_screen(const struct plan *plan, const struct style *style, struc
                      [NETWORK] = {.label = "network", .least = 2, .grows = true},
                      [VARIABLES] = {.label = "variables", .least = 1},
                      [KEPT] = {.label = "secrets", .least = 1},
+                     [LEAKS] = {.label = "leaks", .least = 1},
                      [FORGES] = {.label = "forges", .least = 1},
                      [LIMITED] = {.label = "limits", .least = 1}},
     };

@@ -211,6 +211,11 @@ static void add_refused(struct lines *lines)
     }
 }
 
+static size_t count_alarms(const struct run_summary *summary)
+{
+    return summary->fired->count + summary->misused->count + summary->leaked->count;
+}
+
 static void add_tripwires(struct lines *lines)
 {
     const fired_list *fired = lines->summary->fired;
@@ -230,6 +235,18 @@ static void add_misused(struct lines *lines)
         buf_printf(lines->out, "the placeholder of %s was sent to ", misused->at[i].name);
         add(lines, COLOUR_PLAIN, misused->at[i].host);
         buf_add_str(lines->out, ", which it is not for\n");
+    }
+}
+
+static void add_leaks(struct lines *lines)
+{
+    const leaked_list *leaked = lines->summary->leaked;
+    for (size_t i = 0; i < leaked->count && i < MOST_SHOWN; i++) {
+        begin_line(lines, COLOUR_RED, i ? "" : "leak");
+        add(lines, COLOUR_PLAIN, leaked->at[i].what);
+        buf_printf(lines->out, leaked->at[i].is_stopped ? " was in a request to " : " was sent to ");
+        add(lines, COLOUR_PLAIN, leaked->at[i].host);
+        buf_add_str(lines->out, leaked->at[i].is_stopped ? ", which was stopped\n" : "\n");
     }
 }
 
@@ -278,7 +295,7 @@ static void add_commands(struct lines *lines)
                  waits ? "applies or discards each file" : "takes the changes back");
     }
     /* After a tripwire nobody should be led to open more. */
-    size_t offered = summary->fired->count || summary->misused->count ? MOST_OFFERED : 0;
+    size_t offered = count_alarms(summary) ? MOST_OFFERED : 0;
     for (size_t i = 0; i < summary->refused->count && offered < MOST_OFFERED; i++) {
         const char *command = allow_command(summary->plan->policy, &summary->refused->at[i]);
         if (!command)
@@ -293,7 +310,7 @@ static void add_commands(struct lines *lines)
         add_next(lines, &is_first, arena_printf(lines->arena, "bawn home fetch %s", typed ? typed : "PATH"),
                  "copies it here");
     }
-    if (summary->session && (summary->refused_in_all || summary->fired->count || summary->misused->count))
+    if (summary->session && (summary->refused_in_all || count_alarms(summary)))
         add_next(lines, &is_first, arena_printf(lines->arena, "bawn log %s --denied", summary->session),
                  NULL);
 }
@@ -302,8 +319,8 @@ static void add_commands(struct lines *lines)
 static bool is_worth_telling(const struct run_summary *summary)
 {
     return summary->changed->count || summary->changed->mode == RECORD_DISCARD || summary->refused_in_all ||
-           summary->unreachable->count || summary->fired->count || summary->misused->count ||
-           summary->left->list.count || summary->milliseconds / 1000 >= WORTH_TELLING_SECONDS;
+           summary->unreachable->count || count_alarms(summary) || summary->left->list.count ||
+           summary->milliseconds / 1000 >= WORTH_TELLING_SECONDS;
 }
 
 void run_summary_add_text(const struct run_summary *summary, const struct style *style, struct buf *out)
@@ -322,6 +339,7 @@ void run_summary_add_text(const struct run_summary *summary, const struct style 
     add_refused(&lines);
     add_tripwires(&lines);
     add_misused(&lines);
+    add_leaks(&lines);
     add_walls(&lines);
     add_home(&lines);
     add_commands(&lines);
@@ -353,6 +371,12 @@ static void add_strings(struct json *json, const struct run_summary *summary)
     for (size_t i = 0; i < summary->misused->count; i++)
         json_str(json, NULL, summary->misused->at[i].name);
     if (summary->misused->count)
+        json_close(json, ']');
+    if (summary->leaked->count)
+        json_open(json, "leaks", '[');
+    for (size_t i = 0; i < summary->leaked->count; i++)
+        json_str(json, NULL, summary->leaked->at[i].what);
+    if (summary->leaked->count)
         json_close(json, ']');
     json_open(json, "given_up", '[');
     for (size_t i = 0; i < summary->plan->given_up.count; i++)
@@ -412,7 +436,7 @@ void run_summary_add_line(const struct run_summary *summary, struct buf *out)
             text_add_printable(out, object, strlen(object));
         }
     }
-    add_counted(out, summary->fired->count + summary->misused->count, "tripwire", "tripwires");
+    add_counted(out, count_alarms(summary), "tripwire", "tripwires");
     add_counted(out, summary->plan->given_up.count, "wall given up", "walls given up");
     buf_add_char(out, '\n');
 }
@@ -453,6 +477,9 @@ void run_summary_add_markdown(const struct run_summary *summary, struct buf *out
         add_row(out, "tripwire", summary->fired->at[i].path);
     for (size_t i = 0; i < summary->misused->count; i++)
         add_row(out, "misused secret", summary->misused->at[i].name);
+    for (size_t i = 0; i < summary->leaked->count; i++)
+        add_row(out, summary->leaked->at[i].is_stopped ? "leak, stopped" : "leak",
+                summary->leaked->at[i].what);
     for (size_t i = 0; i < summary->plan->given_up.count; i++)
         add_row(out, "wall given up", wall_name(summary->plan->given_up.at[i].wall));
     size_t offered = 0;

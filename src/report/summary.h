@@ -5,6 +5,7 @@
 #pragma once
 
 #include "home/home.h"
+#include "journal/leaked.h"
 #include "journal/run_facts.h"
 #include "report/patch.h"
 #include "workspace/record.h"
@@ -36,6 +37,7 @@ struct run_summary {
     size_t refused_in_all; /* the list has a bound */
     const fired_list *fired;
     const misused_list *misused;
+    const leaked_list *leaked;
     const struct home_files *left; /* new files in the private home */
 };
 

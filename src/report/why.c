@@ -261,8 +261,11 @@ static void answer_variable(const struct plan *plan, const char *name, struct an
     if (secret) {
         answer->decides = secret;
         answer->decision = "outside";
-        answer->sentence = "stays outside: inside is a placeholder, for the hosts of a rule "
-                           "(--secrets inside passes the value)";
+        answer->sentence = secret->secret->carrier_count
+                               ? "stays outside: inside is a placeholder, for the hosts of a rule and the "
+                                 "places in a request that it names (--secrets inside passes the value)"
+                               : "stays outside: inside is a placeholder, for the hosts of a rule "
+                                 "(--secrets inside passes the value)";
         return;
     }
     answer->decides = decide_env(plan->policy, name, &answer->candidates).decides;
@@ -300,7 +303,7 @@ static bool names_repository(struct arena *arena, const char *asked, const struc
     return false;
 }
 
-/* What git may do there by ssh, with keys that stay outside. */
+/* What git may do there, with keys and tokens that stay outside. */
 static void answer_repository(const struct plan *plan, const char *asked, struct answer *answer)
 {
     struct arena *arena = plan->policy->arena;

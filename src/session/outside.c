@@ -119,7 +119,7 @@ static void set_variables(const struct run *run, variable_list *environment, fil
             vec_push(environment, line);
     }
     vec_each (const struct kept_secret, kept, &run->vault.secrets) {
-        if (!kept->kind) /* tokens of a login are in its file */
+        if (!kept->kind && !kept->is_of_forge) /* tokens of a login are in its file */
             vec_push(environment, arena_printf(arena, "%s=%s", kept->secret->name, kept->placeholder));
     }
 }
@@ -128,6 +128,7 @@ int outside_begin(struct run *run, struct err *err)
 {
     struct launch *launch = &run->launch;
     run->vault = VAULT_NONE;
+    run->vault.canary = launch->canary;
     run->has_vault = true;
     const char *state = home_state_path(run->loaded.policy.arena, &run->loaded.plan, &run->session);
     if (vault_begin(&run->loaded.plan, run->caller.environment, state, &run->session.journal, &run->vault,

@@ -11,7 +11,7 @@
  *   5. run_start     meanwhile: begins session and capture if phase 3 did not, then checkpoints and flags.
  *   6. supervise     lets the child run the command, and serves the event loop until it ends.
  *   7. run_end       ends everything that was begun, in a fixed order, and fills in the result. Process 1 is released before it,
- *                    and in a review after it: see capture_leave_layers.
+ *                    but after it where it frees what run_end removes: see frees_directories.
  *   8. run_finish    the caller has reported the result: frees everything.
  *
  * Ownership: struct run owns all state, and run_finish frees it. The plan is not changed after phase 2; later decisions
@@ -26,6 +26,7 @@
 #include "session/run.h"
 
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 
 #include "base/path.h"
@@ -242,6 +243,16 @@ static void tell_ended(const struct run *run)
         run->request.ended(run->request.watcher);
 }
 
+/* Does run_end remove directories that process 1 or the warden is to free? (launch_leave) */
+static bool frees_directories(struct run *run)
+{
+    bool retires = run->session.tidies_up && !run->has_retired_sessions;
+    if (run->launched.is_bare) /* it has the directories of temporary files open */
+        return true;
+    return run->home.seeds_fd < 0 && /* the mounts of a seed have their layers until it is gone */
+           (capture_leave_layers(run->capture, &run->launched) || retires);
+}
+
 /* Phases 3 to 7. */
 static void carry_out_plan(struct run *run)
 {
@@ -265,6 +276,7 @@ static void carry_out_plan(struct run *run)
     run->has_signals = true;
     if (prepared == 0) {
         prepared = supervise(&run->foreground, &run->guard.standstill, &run->guard.tripwires, &outcome, &err);
+        run->launched.has_ended = prepared == 0;
         trace_point(trace, "outside", "the command has ended");
         tell_ended(run);
     }
@@ -278,9 +290,7 @@ static void carry_out_plan(struct run *run)
     /* Without a pid namespace its processes are told from bawn's own helper by being the only ones left. */
     if (run->launched.is_bare && run->has_network)
         network_end(&run->network);
-    bool is_left_for_later =
-        run->home.seeds_fd < 0 && /* the mounts of a seed have their layers until it is gone */
-        !run->launched.is_bare && capture_leave_layers(run->capture, &run->launched);
+    bool is_left_for_later = run->launched.has_ended && frees_directories(run);
     if (!is_left_for_later)
         launch_release(&run->launched, run->home.seeds_fd >= 0);
     run_end(run, outcome);
@@ -323,7 +333,7 @@ static bool lacks_namespaces(void *self)
     struct run *run = self;
     if (run->namespaces != NAMESPACES_UNKNOWN)
         return run->namespaces == NAMESPACES_LACKING;
-    bool has_child = run->launched.pid > 0;
+    bool has_child = run->launched.pid > 0 && !run->launched.is_bare; /* a warden tells nothing */
     bool has = has_child ? launch_has_namespaces(&run->launched)
                          : run->machine.is_root && process_may_administrate();
     if (!has && has_child)
@@ -332,6 +342,16 @@ static bool lacks_namespaces(void *self)
         has = probe_namespaces();
     run->namespaces = has ? NAMESPACES_THERE : NAMESPACES_LACKING;
     return !has;
+}
+
+/* Without random bytes the decoys are as they are, and have no canary. */
+static void begin_canary(struct run *run)
+{
+    unsigned char random[CANARY_RANDOM];
+    if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+        return;
+    canary_make(random, &run->canary);
+    run->launch.canary = &run->canary;
 }
 
 /* Phase 1. */
@@ -346,10 +366,11 @@ static void begin_child(struct run *run)
     launch->probably_host_network = asks_for_network(request, "open");
     launch->cgroup_place = &run->machine.cgroup;
     launch->trace = run->caller.trace;
+    begin_canary(run);
     command_find_terminal(launch);
     bool is_bare = request->on && *request->on == ON_LANDLOCK;
-    if (!request->full_access && !is_bare) /* both start their child in phase 4 */
-        launch_begin(launch, &run->launched);
+    if (!request->full_access) /* its child is started in phase 4 */
+        launch_begin(launch, is_bare, &run->launched);
     trace_point(run->caller.trace, "outside", "the child is started");
 }
 

@@ -56,6 +56,7 @@ struct run {
     struct home home;
     struct network network;
     struct vault vault; /* keeps secrets outside */
+    struct canary canary;
     struct guard guard;
     struct control control;
     struct asking asking;   /* questions from inside */

@@ -107,6 +107,9 @@ void run_retire_sessions(struct run *run)
     if (sessions_fd < 0)
         return;
     sessions_retire(policy->arena, sessions_fd, limit ? limit->limit.most : UINT64_MAX, &retired);
+    vec_each (const int, fd, &retired.open)
+        launch_leave(&run->launched, *fd);
+    retired_close(&retired);
     if (retired.sessions)
         journal_event(&run->session.journal, "let go", "sessions",
                       arena_printf(policy->arena, "%" PRIu64, retired.sessions), "bytes",

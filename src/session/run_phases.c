@@ -130,6 +130,22 @@ static void notify_misused(void *context, const struct misused *misused)
     hook_start(&run->caller, &hook);
 }
 
+/* A secret of the host was found on its way out. */
+static void notify_leaked(void *context, const struct leaked *leaked)
+{
+    const struct run *run = context;
+    struct hook hook = {
+        .command = run->request.notify,
+        .text = arena_printf(run->loaded.policy.arena, "leak: %s in a request to %s, in %s%s", leaked->what,
+                             leaked->host, run->session.name, leaked->is_stopped ? "; it was stopped" : ""),
+        .facts = {{"BAWN_EVENT", "leak"},
+                  {"BAWN_SESSION", run->session.name},
+                  {"BAWN_SECRET", leaked->what},
+                  {"BAWN_HOST", leaked->host}},
+    };
+    hook_start(&run->caller, &hook);
+}
+
 static int begin_guard(struct run *run, struct err *err)
 {
     struct arena *arena = run->loaded.policy.arena;
@@ -374,6 +390,7 @@ int run_start(struct run *run, struct err *err)
     network_watch(&run->network, &run->launched, &run->loop);
     run->vault.context = run;
     run->vault.tell = run->request.notifies ? notify_misused : NULL;
+    run->vault.tell_leaked = run->request.notifies ? notify_leaked : NULL;
     vault_watch(&run->vault, &run->loop);
     run->loop.rest_folder_fd = run->session.folder_fd;
     run->loop.heap = run->session.folder_fd < 0 ? NULL : run->caller.heap;
@@ -432,6 +449,7 @@ void run_end(struct run *run, struct outcome outcome)
         .unreachable = &run->network.unreachable,
         .fired = &run->guard.tripwires.fired,
         .misused = &run->vault.misused,
+        .leaked = &run->vault.leaked,
         .left = &result->left,
     };
     granting_settle(&run->asking.granting);

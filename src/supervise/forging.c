@@ -30,6 +30,13 @@ enum {
 
 /* --- programs ----------------------------------------------------------------------------------------------------- */
 
+/* A repository that git reaches by ssh; NULL: the operation is none, or bawn-vault adds its token. */
+static const struct forge_object *by_ssh(const struct operation *operation)
+{
+    const struct forge_object *forge = operation->kind == OP_FORGE ? operation->because->forge : NULL;
+    return forge && !forge->token ? forge : NULL;
+}
+
 /* ssh on the caller's PATH, as a file that nothing inside can replace. */
 static const char *find_ssh(struct arena *arena, const struct plan *plan)
 {
@@ -58,7 +65,10 @@ void forging_begin(struct forging *forging, const struct plan *plan, const char 
                    struct journal *journal, struct loop *loop)
 {
     *forging = (struct forging){0};
-    if (!operations_find(&plan->operations, OP_FORGE))
+    bool is_any = false;
+    vec_each (const struct operation, operation, &plan->operations)
+        is_any |= by_ssh(operation) != NULL;
+    if (!is_any)
         return;
     forging->plan = plan;
     forging->environment = environment;
@@ -130,9 +140,9 @@ static const struct operation *find_rule(const struct forging *forging, struct a
 {
     const struct operation *known = NULL;
     vec_each (const struct operation, operation, &forging->plan->operations) {
-        if (operation->kind != OP_FORGE || !is_wanted(operation->because->forge, wanted))
+        const struct forge_object *forge = by_ssh(operation);
+        if (!forge || !is_wanted(forge, wanted))
             continue;
-        const struct forge_object *forge = operation->because->forge;
         if (wanted->is_push ? forge->ref_count > 0 : forge->may_fetch)
             return operation;
         known = operation;
@@ -207,7 +217,7 @@ static int write_settings(const struct forging *forging, const struct wanted *wa
     auto_buf struct buf lines = {0};
     buf_add_str(&lines, wanted->is_push ? "push" : "fetch");
     vec_each (const struct operation, operation, &forging->plan->operations) {
-        const struct forge_object *forge = operation->kind == OP_FORGE ? operation->because->forge : NULL;
+        const struct forge_object *forge = by_ssh(operation);
         if (!forge || !wanted->is_push || !is_wanted(forge, wanted) || !forge->ref_count)
             continue;
         buf_printf(&lines, "\nrule -%s%s%s", forge->may_force ? "f" : "", forge->may_delete ? "d" : "",

@@ -107,7 +107,7 @@ int logins_add(struct vault *vault, const struct operation *operation, struct er
     size_t known = kept.count;
     read_file(operation->source, &version);
     if (version.state == VERSION_WHOLE &&
-        login_find(&arena, bytes_of(version.bytes, version.size), &tokens) &&
+        login_find(&arena, bytes_of(version.bytes, version.size), operation->entries, &tokens) &&
         add_tokens(vault, operation, &tokens, &kept, err) < 0)
         return -1;
     if (kept.count > known && login_state_write(state_fd, &kept, err) < 0)

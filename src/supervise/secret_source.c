@@ -189,7 +189,7 @@ static void read_source(const struct secret_object *secret, const char *home, co
     const char *shell[] = {"/bin/sh", "-c", secret->from, NULL};
     switch (secret->source) {
     case SECRET_ENVIRONMENT:
-        value = text_variable(environment, secret->name);
+        value = text_variable(environment, secret->from ? secret->from : secret->name);
         write_value(to, bytes_of(value, value ? strlen(value) : 0));
         break;
     case SECRET_FILE:

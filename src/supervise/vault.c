@@ -32,7 +32,7 @@ enum {
 
 /* The value's shape. A command is not run before its secret is needed. */
 static int make_placeholder(struct vault *vault, const struct secret_object *secret, const char *hosts,
-                            struct err *err)
+                            bool is_of_forge, struct err *err)
 {
     not_zeroed char value[8192]; /* on the stack, which is never laid aside */
     size_t size = 0;
@@ -45,7 +45,7 @@ static int make_placeholder(struct vault *vault, const struct secret_object *sec
         got = read(fd, value + size, sizeof(value) - size);
     while (size && (value[size - 1] == '\n' || value[size - 1] == '\r'))
         size--;
-    struct kept_secret kept = {.secret = secret, .hosts = hosts};
+    struct kept_secret kept = {.secret = secret, .hosts = hosts, .is_of_forge = is_of_forge};
     int result = placeholder_make(&vault->arena, secret->name, bytes_of(value, size), &kept.placeholder, err);
     explicit_bzero(value, sizeof(value));
     if (result == 0)
@@ -53,7 +53,7 @@ static int make_placeholder(struct vault *vault, const struct secret_object *sec
     return result;
 }
 
-static int write_settings(const struct vault *vault, struct err *err)
+static int write_settings(struct vault *vault, struct err *err)
 {
     auto_buf struct buf lines = {0};
     vec_each (const struct kept_secret, kept, &vault->secrets) {
@@ -62,8 +62,17 @@ static int write_settings(const struct vault *vault, struct err *err)
         else
             buf_add_str(&lines, "secret ");
         buf_printf(&lines, "%s %s %s\n", kept->secret->name, kept->placeholder, kept->hosts);
+        for (size_t i = 0; i < kept->secret->carrier_count; i++) {
+            const struct secret_carrier *carrier = &kept->secret->carriers[i];
+            buf_printf(&lines, "carrier %s%s%s\n", carrier_name(carrier->kind), carrier->name ? " " : "",
+                       carrier->name ? carrier->name : "");
+        }
+        if (kept->secret->source == SECRET_COMMAND)
+            buf_add_str(&lines, "issued yes\n");
     }
+    tokens_add_forges(vault->plan, &lines);
     judged_add_rules(vault->plan, &lines);
+    leaks_add_settings(vault, &lines);
     auto_fd int fd = memfd_create("bawn-vault", MFD_CLOEXEC);
     if (fd < 0 || write(fd, buf_text(&lines), lines.size) != (ssize_t)lines.size ||
         lseek(fd, 0, SEEK_SET) < 0)
@@ -146,8 +155,18 @@ static int wait_for_both(struct vault *vault, struct err *err)
 
 static int add_secret(struct vault *vault, const struct operation *operation, struct err *err)
 {
-    return operation->is_login ? logins_add(vault, operation, err)
-                               : make_placeholder(vault, operation->because->secret, operation->value, err);
+    return operation->is_login
+               ? logins_add(vault, operation, err)
+               : make_placeholder(vault, operation->because->secret, operation->value, false, err);
+}
+
+static int add_token(struct vault *vault, const struct operation *operation, struct err *err)
+{
+    const struct secret_object *token = tokens_needed(vault->plan, operation);
+    if (!token)
+        return 0;
+    const char *hosts = host_with_port(&vault->arena, token->hosts[0].name, token->hosts[0].port);
+    return make_placeholder(vault, token, hosts, true, err);
 }
 
 int vault_begin(const struct plan *plan, const char *const *environment, const char *state,
@@ -174,10 +193,12 @@ int vault_begin(const struct plan *plan, const char *const *environment, const c
         return err_hint(err, "build bawn with OpenSSL (libssl-dev), or pass --secrets inside");
     }
     vec_each (const struct operation, operation, &plan->operations) {
-        if (operation->kind == OP_SECRET && add_secret(vault, operation, err) < 0)
+        if ((operation->kind == OP_SECRET && add_secret(vault, operation, err) < 0) ||
+            add_token(vault, operation, err) < 0)
             return -1;
     }
-    return start(vault, path, err) < 0 || wait_for_both(vault, err) < 0 ? -1 : 0;
+    return leaks_begin(vault, err) < 0 || start(vault, path, err) < 0 || wait_for_both(vault, err) < 0 ? -1
+                                                                                                       : 0;
 }
 
 const char *vault_placeholder(const struct vault *vault, const char *name)
@@ -226,6 +247,13 @@ static void vault_died(struct vault *vault, bool is_front)
 static void note_secret(struct vault *vault, const char *name, const char *what)
 {
     journal_event(vault->journal, "secret", "name", name, "what", what);
+}
+
+/* A command can cause many such records: they are counted apart, so that they hide no alarm. */
+static void note_rejected(struct vault *vault, const char *name)
+{
+    if (vault_placeholder(vault, name) && vault->git_events++ < MOST_EVENTS)
+        note_secret(vault, name, "was refused by the server");
 }
 
 static void answer_need(struct vault *vault, const char *name)
@@ -278,7 +306,29 @@ void vault_login_changed(void *self, const char *file)
     }
 }
 
-/* Lines of the back: `need NAME`, `refresh NAME`, `missing NAME`, `unusable NAME`, `trouble SENTENCE`. */
+/* Lines of the back that say what happened to a secret, and how it is recorded. */
+static const struct {
+    const char *told, *what;
+} happenings[] = {
+    {"missing", "could not be read: its source gave nothing"},
+    {"unusable", "cannot be sent: it must be 8 to 8192 characters without spaces"},
+    {"lost", "was refreshed, and could not be stored: you may have to log in again"},
+    {"tokenless", "could not be read: its source gave JSON without a token"},
+    {"undated", "could not be read: its source says when it expires, and not in a form that bawn knows"},
+    {"expired", "could not be read: its source gave one that has expired"},
+    {"kept", "could not be read again: the old value is used until it expires"},
+    {"unsafe", "was not sent: it has a character that cannot be put there safely"},
+};
+
+static void note_happening(struct vault *vault, const char *told, const char *name)
+{
+    for (size_t i = 0; i < array_len(happenings); i++) {
+        if (strcmp(told, happenings[i].told) == 0)
+            note_secret(vault, name, happenings[i].what);
+    }
+}
+
+/* Lines of the back: `need NAME`, `refresh NAME`, `rejected NAME`, `trouble SENTENCE`, and those above. */
 static int back_ready(void *self, short events not_used, struct err *err not_used)
 {
     struct vault *vault = self;
@@ -301,16 +351,14 @@ static int back_ready(void *self, short events not_used, struct err *err not_use
         answer_need(vault, rest);
     else if (strcmp(told, "refresh") == 0)
         answer_refresh(vault, rest);
+    else if (strcmp(told, "rejected") == 0)
+        note_rejected(vault, rest);
     else if (vault->events++ >= MOST_EVENTS)
         return 0;
-    else if (strcmp(told, "missing") == 0 && vault_placeholder(vault, rest))
-        note_secret(vault, rest, "could not be read: its source gave nothing");
-    else if (strcmp(told, "unusable") == 0 && vault_placeholder(vault, rest))
-        note_secret(vault, rest, "cannot be sent: it must be 8 to 8192 characters without spaces");
-    else if (strcmp(told, "lost") == 0 && vault_placeholder(vault, rest))
-        note_secret(vault, rest, "was refreshed, and could not be stored: you may have to log in again");
     else if (strcmp(told, "trouble") == 0)
         journal_event(vault->journal, "network-trouble", "why", rest);
+    else if (vault_placeholder(vault, rest))
+        note_happening(vault, told, rest);
     return 0;
 }
 
@@ -357,6 +405,10 @@ static int front_ready(void *self, short events not_used, struct err *err not_us
         take_misused(vault, rest);
     else if (strcmp(told, "refused") == 0 && rest)
         judged_note_refused(vault, rest);
+    else if (strcmp(told, "git") == 0 && rest)
+        tokens_note(vault, rest);
+    else if (strcmp(told, "leak") == 0 && rest)
+        leaks_note(vault, rest);
     else if (strcmp(told, "untold") == 0)
         judged_note_untold(vault);
     return 0;
@@ -398,5 +450,6 @@ void vault_free(struct vault *vault)
     fd_close(vault->egress_fd);
     vec_free(&vault->secrets);
     vec_free(&vault->misused);
+    vec_free(&vault->leaked);
     arena_free(&vault->arena);
 }

@@ -1,6 +1,7 @@
 /*
  * Secrets that stay outside, and requests that are judged by their path: bawn-vault, as the supervisor sees it. vault.c starts it and speaks
- * with it, secret_source.c reads the values when it asks for them, judged.c has the rules on requests. logins.c finds the
+ * with it, secret_source.c reads the values when it asks for them, judged.c has the rules on requests, tokens.c the
+ * repositories that git reaches with a token. logins.c finds the
  * tokens of login files, login_keeper.c stores new ones.
  *
  * The value of a secret goes from a process of its own through a pipe to the vault. The supervisor never has it in its heap, which
@@ -9,9 +10,12 @@
 #pragma once
 
 #include "base/bytes.h"
+#include "base/key_format.h"
 #include "base/token.h"
 #include "journal/journal.h"
+#include "journal/leaked.h"
 #include "journal/run_facts.h"
+#include "plan/decoys.h"
 #include "plan/plan.h"
 #include "supervise/loop.h"
 
@@ -22,6 +26,7 @@ struct kept_secret {
     const char *hosts;    /* "HOST:PORT HOST:PORT" */
     enum token_kind kind; /* TOKEN_NONE: a variable's */
     const char *entry;    /* of a token: "FILE:PLACE" of the object that has it, as written */
+    bool is_of_forge;     /* the token of a repository: nothing inside stands for it */
 };
 
 struct vault {
@@ -41,11 +46,16 @@ struct vault {
     size_t events;  /* lines of the front that were recorded */
     size_t
         refused_requests; /* of those, about requests that the policy refuses; counted apart, so that they hide no alarm */
-    bool has_untold; /* it is recorded that some are not */
+    size_t git_events; /* what git did with repositories whose tokens stay outside; counted apart, too */
+    bool has_untold;   /* it is recorded that some are not */
     void (*refused)(void *self, const char *host, const char *port, const char *sentence);
     void *refused_self;
     misused_list misused;
     void (*tell)(void *context, const struct misused *misused); /* NULL: nobody is told at once */
+    const struct canary *canary;            /* in a decoy (plan/decoys.h); NULL: there is none */
+    unsigned char leak_salt[KEY_WORD_SALT]; /* of the hashes of values that requests are searched for */
+    leaked_list leaked;
+    void (*tell_leaked)(void *context, const struct leaked *leaked); /* the same */
     void *context;
 };
 
@@ -104,6 +114,28 @@ void judged_note_refused(struct vault *vault, char *rest);
 
 /* `untold requests` */
 void judged_note_untold(struct vault *vault);
+
+/* --- tokens.c --- */
+
+/* The token of the operation's repository, if this is the rule whose token counts: the last one of the strongest layer. NULL: there is none. */
+const struct secret_object *tokens_needed(const struct plan *plan, const struct operation *operation);
+
+/* Lines for the vault: what git may do with repositories whose tokens stay outside. */
+void tokens_add_forges(const struct plan *plan, struct buf *lines);
+
+/* `git WHAT REPOSITORY [BEFORE AFTER REF]` from the front, without its first word. It is recorded, and no more. */
+void tokens_note(struct vault *vault, char *rest);
+
+/* --- leaks.c --- */
+
+/* Before the settings are written. */
+int leaks_begin(struct vault *vault, struct err *err) must_check;
+
+/* Lines for the front: what requests are searched for. */
+void leaks_add_settings(struct vault *vault, struct buf *lines);
+
+/* `leak KIND HOST PORT DONE NAME` from the front, without its first word: records it, and reports it. */
+void leaks_note(struct vault *vault, char *rest);
 
 /* --- secret_source.c --- */
 

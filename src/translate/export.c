@@ -181,6 +181,20 @@ static void lose_requests(struct export *export)
               "rules on requests: a host that is open is open for every request");
 }
 
+/* The name of a login is its file. Its `sync` rule is lost as well. */
+static void lose_secrets(struct export *export)
+{
+    auto_vec text_list variables = {0}, logins = {0};
+    vec_each (const struct operation, operation, &export->plan->operations) {
+        if (operation->kind == OP_SECRET)
+            vec_push(operation->is_login ? &logins : &variables, operation->name);
+    }
+    lose_each(export, LOST_GRANT, &variables,
+              "secrets that stay outside: this format has no placeholders, so these variables are not set");
+    lose_each(export, LOST_GRANT, &logins,
+              "logins whose tokens stay outside: this format has no placeholders, so nobody is logged in");
+}
+
 void lose_what_is_bawns(struct export *export)
 {
     size_t flags = 0;
@@ -192,11 +206,9 @@ void lose_what_is_bawns(struct export *export)
              flags == 1 ? "" : "s");
     lose_requests(export);
     lose_operations(export, LOST_GRANT, OP_ARGUMENT, "arguments that bawn adds to the agent's own");
-    lose_operations(
-        export, LOST_GRANT, OP_SECRET,
-        "secrets that stay outside: this format has no placeholders, so these variables are not set");
+    lose_secrets(export);
     lose_operations(export, LOST_GRANT, OP_FORGE,
-                    "git by ssh with your keys outside: nothing there answers git");
+                    "git with your keys or a token outside: nothing there answers git");
     lose(export, LOST_OTHER,
          "the journal, undo and review of changes, decoys, and the check that each wall holds");
 }

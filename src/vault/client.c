@@ -5,6 +5,7 @@
  *
  *   HEAD     reads the head of a request; nothing is sent to the back before it is complete and judged
  *   CONTENT  reads its content
+ *   PUSH     reads a push, as far as it takes to judge it; nothing is sent to the back meanwhile
  *   REFUSED  the policy refuses the request: reads its content and drops it, and answers itself
  *   ANSWER   the request is complete: nothing more is read until its answer has ended
  *   RAW      the server agreed to change to WebSocket: bytes pass in both directions
@@ -14,6 +15,8 @@
  */
 #include "vault/client.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -22,7 +25,7 @@
 
 #include "kernel/ports.h"
 
-enum { INPUT_MOST = HEAD_LARGEST + RECORD_CONTENT_LARGEST };
+enum { INPUT_MOST = HEAD_LARGEST + RECORD_CONTENT_LARGEST, BACK_PATIENCE = 5000 /* milliseconds */ };
 
 static void client_end(struct client *client, bool is_clean)
 {
@@ -32,6 +35,9 @@ static void client_end(struct client *client, bool is_clean)
     poller_close(&client->tether);
     buf_free(&client->input);
     buf_free(&client->refusal);
+    client_end_push(client);
+    buf_free(&client->held_head);
+    buf_free(&client->held);
     scrub_free(&client->watch);
     *(client->previous ? &client->previous->next : &front->clients) = client->next;
     if (client->next)
@@ -93,6 +99,8 @@ static bool take_record(struct client *client, enum record_kind kind, struct byt
         return client->state == CLIENT_RAW;
     case RECORD_FAILED:
         snprintf(client->failure, sizeof(client->failure), "%.*s", (int)bytes.size, bytes.at);
+        if (client->has_answer) /* too late to tell the client: it sees an answer that is cut off */
+            client_tell_refused(client, client->failure);
         if (client->state != CLIENT_HEAD)
             client_refuse(client, "502 Bad Gateway", client->failure);
         return true;
@@ -162,7 +170,8 @@ static bool round_of(struct client *client)
         return false;
     has_moved |= channel_pump(&client->channel);
     has_moved |= take_records(client);
-    if (client->state != CLIENT_BYE && client->channel.is_ended && !has_moved)
+    bool is_slow = stream_waiting(&client->stream) >= VAULT_LARGEST_QUEUE; /* then records may wait */
+    if (client->state != CLIENT_BYE && client->channel.is_ended && !has_moved && !is_slow)
         channel_has_ended(client);
     return has_moved && client->state != CLIENT_BYE;
 }
@@ -232,7 +241,7 @@ static int open_descriptors(struct client *client, const int *fds, int channel_f
     return result;
 }
 
-/* The back gets the server's socket and its end of the channel. */
+/* The back gets the server's socket and its end of the channel. Where it is behind, it is waited for: it never waits for the front. */
 static int hand_on(struct front *front, const struct handed_connection *handed, int server_fd,
                    int *ret_channel)
 {
@@ -241,6 +250,9 @@ static int hand_on(struct front *front, const struct handed_connection *handed, 
         return -1;
     const int fds[] = {server_fd, pair[1]};
     int result = passing_send_all(front->back.fd, handed, sizeof(*handed), fds, 2);
+    struct pollfd back = {.fd = front->back.fd, .events = POLLOUT};
+    while (result < 0 && errno == EAGAIN && poll(&back, 1, BACK_PATIENCE) == 1)
+        result = passing_send_all(front->back.fd, handed, sizeof(*handed), fds, 2);
     close(pair[1]);
     if (result < 0)
         close(pair[0]);
@@ -274,6 +286,7 @@ void client_begin(struct front *front, const struct handed_connection *handed, s
         SSL_set_accept_state(ssl);
     stream_begin(&client->stream, ssl, first);
     watch_for_others(client);
+    leak_begin(&client->search, &front->settings->leaks);
     client->is_judged = settings_judge(front->settings, client->host, client->port);
     if (open_descriptors(client, fds, channel_fd) < 0)
         client_end(client, false);

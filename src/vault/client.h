@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "vault/authority.h"
 #include "vault/body.h"
+#include "vault/pushing.h"
 #include "vault/record.h"
 #include "vault/stream.h"
 #include "vault/swap.h"
@@ -16,9 +17,11 @@ struct front {
     struct authority authority;
     struct client *clients; /* the newest first */
     size_t client_count;
+    size_t push_count; /* clients that push, and whose push is not judged yet or refused */
     struct buf
         refused; /* the last line about a refused request: a client that tries again is not told of again */
-    bool has_untold; /* bawn was too busy to be told of one */
+    bool has_untold;         /* bawn was too busy to be told of one */
+    VEC(const char *) leaks; /* the lines about leaks that bawn was told */
 };
 
 /* Owns the descriptors from now on: those of a handed connection (kernel/handed.h). `first`: bytes that were read from the client already. */
@@ -28,7 +31,15 @@ void client_begin(struct front *front, const struct handed_connection *handed, s
 /* Ends the connections whose time is up. */
 void clients_keep_deadlines(struct front *front);
 
-enum client_state { CLIENT_HEAD, CLIENT_CONTENT, CLIENT_REFUSED, CLIENT_ANSWER, CLIENT_RAW, CLIENT_BYE };
+enum client_state {
+    CLIENT_HEAD,
+    CLIENT_CONTENT,
+    CLIENT_PUSH,
+    CLIENT_REFUSED,
+    CLIENT_ANSWER,
+    CLIENT_RAW,
+    CLIENT_BYE
+};
 
 struct client {
     struct front *front;
@@ -46,11 +57,16 @@ struct client {
     enum framing answer_framing;
     struct buf input; /* decrypted, not yet read as HTTP */
     struct body body;
-    bool is_judged;         /* rules decide about each request */
-    struct buf refusal;     /* in REFUSED: our answer */
-    struct patterns others; /* placeholders of secrets that are not for this host */
-    struct scrub watch;     /* for those */
-    int64_t deadline;       /* 0: none */
+    bool is_judged;             /* rules decide about each request */
+    struct git_request git;     /* the request, if it is one of git to a repository with a token */
+    struct buf refusal;         /* in REFUSED: our answer */
+    struct pushing *pushing;    /* in PUSH, and in REFUSED if a push is refused */
+    struct patterns others;     /* placeholders of secrets that are not for this host */
+    struct scrub watch;         /* for those */
+    struct leak_search search;  /* for secrets of the host */
+    bool is_searched;           /* the content, too: it is not compressed */
+    struct buf held_head, held; /* with `leak block`: what is not passed on before more is searched */
+    int64_t deadline;           /* 0: none */
     char failure
         [512]; /* why the server cannot be reached; told in answer to a request, since a client expects no answer before */
 };
@@ -66,8 +82,14 @@ bool client_is_clogged(const struct client *client);
 /* Reads what has come of a request. Returns whether something was done. */
 bool client_read_request(struct client *client);
 
+/* The client pushes nothing any more. */
+void client_end_push(struct client *client);
+
 /* An answer of our own, if the server's has not begun. The connection ends with it. */
 void client_refuse(struct client *client, const char *status, const char *sentence);
+
+/* bawn is told why a request, or its answer, was refused. */
+void client_tell_refused(struct client *client, const char *sentence);
 
 /* Nothing more is sent after what is queued. */
 void client_begin_farewell(struct client *client);

@@ -41,7 +41,7 @@ bool grant_may_be(const struct head *head, bool *ret_is_form)
     bool has_content = head->framing == FRAMING_CHUNKED ||
                        (head->framing == FRAMING_LENGTH && head->length <= GRANT_LARGEST);
     *ret_is_form = is_form;
-    return types == 1 && (is_json || is_form) && has_content && !head->is_encoded &&
+    return types == 1 && (is_json || is_form) && has_content && head->coding == CODING_NONE &&
            bytes_are(head->method, "post") && is_endpoint(head->target);
 }
 

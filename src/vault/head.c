@@ -119,6 +119,17 @@ static const char *read_connection(struct bytes value, struct head *head, struct
     return NULL;
 }
 
+static enum coding read_coding(struct bytes value, enum coding before)
+{
+    if (bytes_are(value, "identity"))
+        return before;
+    if (before != CODING_NONE)
+        return CODING_OTHER;
+    if (bytes_are(value, "gzip") || bytes_are(value, "x-gzip"))
+        return CODING_GZIP;
+    return bytes_are(value, "deflate") ? CODING_DEFLATE : CODING_OTHER;
+}
+
 static const char *read_mark(const struct field *field, struct head *head, struct marks *marks)
 {
     if (bytes_are(field->name, "host")) {
@@ -142,7 +153,7 @@ static const char *read_mark(const struct field *field, struct head *head, struc
             return "its Expect header is not 100-continue";
         head->expects = true;
     } else if (bytes_are(field->name, "content-encoding")) {
-        head->is_encoded |= !bytes_are(field->value, "identity");
+        head->coding = read_coding(field->value, head->coding);
     }
     return NULL;
 }
@@ -353,6 +364,14 @@ void head_write_answer(const struct head *head, struct buf *out)
     write_rest(head, out);
 }
 
+bool head_has(const struct head *head, const char *name)
+{
+    bool is_there = false;
+    for (size_t i = 0; i < head->count; i++)
+        is_there |= bytes_are(head->fields[i].name, name);
+    return is_there;
+}
+
 void head_drop(struct head *head, const char *name)
 {
     size_t kept = 0;
@@ -361,4 +380,12 @@ void head_drop(struct head *head, const char *name)
             head->fields[kept++] = head->fields[i];
     }
     head->count = kept;
+}
+
+void head_unpack(struct head *head)
+{
+    head_drop(head, "content-encoding");
+    head->has_length = false;
+    if (head->framing == FRAMING_LENGTH)
+        head->framing = FRAMING_CHUNKED;
 }

@@ -27,6 +27,14 @@ enum framing {
     FRAMING_UPGRADE, /* a request to change to WebSocket, or the agreement to it: no content, then another protocol */
 };
 
+/* How the content is compressed. */
+enum coding {
+    CODING_NONE,
+    CODING_GZIP,
+    CODING_DEFLATE,
+    CODING_OTHER, /* or more than one */
+};
+
 struct field {
     struct bytes name, value;
 };
@@ -43,7 +51,7 @@ struct head {
     bool has_length; /* an answer to HEAD tells a length, and has no content */
     bool is_last;    /* the sender closes the connection after this message */
     bool expects;    /* the client waits for "100 Continue" */
-    bool is_encoded; /* the content is compressed */
+    enum coding coding;
 };
 
 /* The size of the head at the beginning of the bytes, with the empty line that ends it. 0: it is not complete, -1: it is too large. */
@@ -62,4 +70,8 @@ void head_write_request(const struct head *head, const char *host, uint16_t port
 void head_write_answer(const struct head *head, struct buf *out);
 
 bool bytes_are(struct bytes bytes, const char *text); /* in whichever case */
+bool head_has(const struct head *head, const char *name);
 void head_drop(struct head *head, const char *name);
+
+/* The content is passed on unpacked: drops what the head says of its packed form. */
+void head_unpack(struct head *head);

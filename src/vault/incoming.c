@@ -15,6 +15,8 @@ enum {
     FAREWELL = 2000,             /* milliseconds */
     LARGEST_DROPPED = 64 * 1024, /* of a refused request's content */
     LONGEST_TOLD = 1000,         /* bytes of a line about a refused request; bawn reads no line above 1024 */
+    MOST_LEAKS = 128,            /* lines about leaks */
+    HELD_BACK = 64 * 1024, /* with `leak block`: content that waits until what follows has been searched */
 };
 
 void front_tell(struct front *front, const char *line)
@@ -64,13 +66,108 @@ static void client_alarm(struct client *client)
     client_refuse(client, "403 Forbidden", "a placeholder was sent to a host that its secret is not for");
 }
 
-/* Passes bytes of a request on to the back. Returns false if they hold what must not leave. */
-static bool pass_content(struct client *client, enum record_kind kind, struct bytes bytes, bool is_end)
+/* --- leaks -------------------------------------------------------------------------------------------------------- */
+
+/* Each kind of leak to a host is told once: an agent sends the same conversation again and again. */
+static void tell_leak(struct client *client, const struct leak_found *found, bool is_stopped)
 {
-    if (!client->others.count) {
+    struct front *front = client->front;
+    char line[LONGEST_TOLD];
+    snprintf(line, sizeof(line), "leak %s %s %u %s %s", leak_kind_name(found->kind), client->host,
+             client->port, is_stopped ? "stopped" : "passed", found->name);
+    for (size_t i = 0; i < front->leaks.count; i++) {
+        if (strcmp(front->leaks.at[i], line) == 0)
+            return;
+    }
+    if (front->leaks.count == MOST_LEAKS)
+        return;
+    vec_push(&front->leaks, arena_str(&front->settings->arena, line));
+    front_tell(front, line);
+}
+
+/* Secrets of the host were found in a request. Returns false if it was refused for that. */
+static bool leak_may_pass(struct client *client)
+{
+    bool is_stopped = client->front->settings->leak_answer == LEAK_BLOCK;
+    struct leak_search *search = &client->search;
+    auto_arena struct arena scratch = {0};
+    for (size_t i = 0; i < search->found_count; i++)
+        tell_leak(client, &search->found[i], is_stopped);
+    if (is_stopped)
+        client_refuse(
+            client, "403 Forbidden",
+            arena_printf(&scratch,
+                         "this request to %s was stopped, on purpose: it has %s in it. Do not send it "
+                         "in another form. If it is no secret, ask the person who started this run: "
+                         "`leak warn` in their policy lets it pass",
+                         client->host, leak_what(&scratch, search->found[0].kind, search->found[0].name)));
+    return !is_stopped;
+}
+
+/* A key is expected in a header for credentials. There, only what must not be in the sandbox is a leak. */
+static bool head_may_pass(struct client *client, const struct head *head)
+{
+    struct leak_search *search = &client->search;
+    if (!client->front->settings->leak_answer)
+        return true;
+    search->found_count = 0;
+    bool has_leak = leak_take(search, head->target);
+    has_leak |= leak_end(search);
+    for (size_t i = 0; i < head->count; i++) {
+        search->skips_formats = swap_is_for(head->fields[i].name);
+        has_leak |= leak_take(search, head->fields[i].name);
+        has_leak |= leak_end(search);
+        has_leak |= leak_take(search, head->fields[i].value);
+        has_leak |= leak_end(search);
+    }
+    search->skips_formats = false;
+    bool may_pass = !has_leak || leak_may_pass(client);
+    search->found_count = 0;
+    return may_pass;
+}
+
+static void release_head(struct client *client)
+{
+    if (client->held_head.size)
+        channel_add(&client->channel, RECORD_HEAD, bytes_of(client->held_head.bytes, client->held_head.size));
+    client->held_head.size = 0;
+}
+
+/* Searches content, and passes it on. With `leak block` the head and the last bytes wait until what follows has been searched. */
+static bool search_content(struct client *client, enum record_kind kind, struct bytes bytes, bool is_end)
+{
+    struct buf *held = &client->held;
+    if (kind != RECORD_CONTENT || !client->is_searched) {
         channel_add_all(&client->channel, kind, bytes);
         return true;
     }
+    bool has_leak = leak_take(&client->search, bytes);
+    if (is_end)
+        has_leak |= leak_end(&client->search);
+    if (has_leak && !leak_may_pass(client))
+        return false;
+    if (client->front->settings->leak_answer != LEAK_BLOCK) {
+        channel_add_all(&client->channel, kind, bytes);
+        return true;
+    }
+    buf_add(held, bytes.at, bytes.size);
+    size_t released = is_end ? held->size : held->size > HELD_BACK ? held->size - HELD_BACK : 0;
+    if (!released && !is_end)
+        return true;
+    release_head(client);
+    channel_add_all(&client->channel, kind, bytes_of(held->bytes, released));
+    memmove(held->bytes, held->bytes + released, held->size - released);
+    held->size -= released;
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+/* Passes bytes of a request on to the back. Returns false if they hold what must not leave. */
+static bool pass_content(struct client *client, enum record_kind kind, struct bytes bytes, bool is_end)
+{
+    if (!client->others.count)
+        return search_content(client, kind, bytes, is_end);
     auto_buf struct buf watched = {0};
     scrub_take(&client->watch, bytes, &watched);
     if (is_end)
@@ -79,8 +176,7 @@ static bool pass_content(struct client *client, enum record_kind kind, struct by
         client_alarm(client);
         return false;
     }
-    channel_add_all(&client->channel, kind, bytes_of(watched.bytes, watched.size));
-    return true;
+    return search_content(client, kind, bytes_of(watched.bytes, watched.size), is_end);
 }
 
 static void drop_input(struct client *client, size_t size)
@@ -110,7 +206,7 @@ static void end_request(struct client *client)
 /* --- refusals ----------------------------------------------------------------------------------------------------- */
 
 /* A client may make many such requests: where bawn does not read as fast, it is told later that some are missing. */
-static void tell_refused(struct client *client, const char *sentence)
+void client_tell_refused(struct client *client, const char *sentence)
 {
     static const char missing[] = "untold requests";
     struct front *front = client->front;
@@ -129,12 +225,13 @@ static void tell_refused(struct client *client, const char *sentence)
 /* The answer follows the request's content. A client that may not send it, or sends much, is better told at once, and loses the connection. */
 static void begin_refusal(struct client *client, const struct refusal *refusal, const struct head *head)
 {
+    client->answer_is_last = false;
     bool is_large = head->framing == FRAMING_CHUNKED ||
                     (head->framing == FRAMING_LENGTH && head->length > LARGEST_DROPPED);
     bool is_last = head->is_last || head->expects || is_large;
     auto_buf struct buf sentence = {0};
     refusal_add_sentence(refusal, &sentence);
-    tell_refused(client, buf_text(&sentence));
+    client_tell_refused(client, buf_text(&sentence));
     client->refusal.size = 0;
     refusal_add_answer(refusal, head, is_last, &client->refusal);
     if (is_last) {
@@ -156,17 +253,22 @@ static bool judge(struct client *client, const struct head *head)
     if (problem) {
         char sentence[256];
         snprintf(sentence, sizeof(sentence), "this request is refused: %s", problem);
-        tell_refused(client, sentence);
+        client_tell_refused(client, sentence);
         client_refuse(client, "400 Bad Request", sentence);
         return false;
     }
-    const struct rule *rule =
-        decide_request(&client->front->settings->policy, &host, client->port, &request, NULL).decides;
-    if (rule && rule->verb == VERB_CONNECT)
+    const struct vault_settings *settings = client->front->settings;
+    const struct rule *rule = decide_request(&settings->policy, &host, client->port, &request, NULL).decides;
+    bool is_allowed = rule && rule->verb == VERB_CONNECT;
+    bool is_refused_to_git = is_allowed && !client->git.forge &&
+                             repository_has(settings, client->host, client->port, request.path);
+    if (is_allowed && !is_refused_to_git)
         return true;
     struct refusal refusal = {
         .method = head->method, .host = client->host, .port = client->port, .path = request.path};
-    if (rule) {
+    if (is_refused_to_git || !rule)
+        refusal.reason = repository_problem(settings, client->host, client->port, request.path);
+    else {
         refusal.verb = verb_word(rule->verb);
         refusal.object = rule->written;
         refusal.place = rule->source->name;
@@ -175,6 +277,148 @@ static bool judge(struct client *client, const struct head *head)
     return false;
 }
 
+/* --- git ---------------------------------------------------------------------------------------------------------- */
+
+void client_end_push(struct client *client)
+{
+    client->front->push_count -= client->pushing != NULL;
+    pushing_free(client->pushing);
+    client->pushing = NULL;
+}
+
+/* For the journal: `git WHAT REPOSITORY`, of a push with each ref. If bawn does not read as fast, the line is lost. */
+static void tell_git(const struct client *client, const char *what, const struct push_command *command)
+{
+    char line[LONGEST_TOLD];
+    const char *repository = client->git.forge->secret;
+    if (command)
+        snprintf(line, sizeof(line), "git %s %s %s %s %s", what, repository, command->before.digits,
+                 command->after.digits, command->ref);
+    else
+        snprintf(line, sizeof(line), "git %s %s", what, repository);
+    if (passing_send(client->front->link.fd, line, strlen(line), -1) < 0)
+        return;
+}
+
+static void tell_refs(const struct client *client, const char *what)
+{
+    vec_each (const struct push_command, command, &client->pushing->push.commands)
+        tell_git(client, what, command);
+}
+
+/* What is wrong with a request that has the target of one of git's; NULL: nothing. */
+static const char *problem_with_git(const struct client *client, const struct head *head)
+{
+    bool has_content = head->framing == FRAMING_CHUNKED || (head->framing == FRAMING_LENGTH && head->length);
+    if (head->framing == FRAMING_UPGRADE)
+        return "git changes no protocol";
+    if (!client->git.has_content && has_content)
+        return "git sends no content with it";
+    if (client->git.is_push && head->coding != CODING_NONE)
+        return "the commands of a compressed push cannot be judged";
+    return NULL;
+}
+
+static void begin_push(struct client *client, const struct head *head, struct bytes text)
+{
+    if (client->front->push_count == VAULT_MOST_PUSHES) {
+        client_refuse(client, "503 Service Unavailable", "too many pushes at once");
+        return;
+    }
+    client->front->push_count++;
+    client->pushing = pushing_begin(client->front->settings, client->git.forge, text);
+    if (head->expects)
+        stream_write(&client->stream, bytes_of("HTTP/1.1 100 Continue\r\n\r\n", 25));
+    body_begin(&client->body, head);
+    client->answer_is_last = head->is_last;
+    client->deadline = now_milliseconds() + VAULT_PATIENCE;
+    client->state = CLIENT_PUSH;
+}
+
+/* As a server refuses: git shows it once it has sent everything. */
+static void refuse_push(struct client *client)
+{
+    auto_buf struct buf report = {0};
+    tell_refs(client, "refused");
+    push_add_refusal(&client->pushing->push, &report);
+    if (!report.size) {
+        client_refuse(client, "403 Forbidden", "this push is refused, and git asked for no report");
+        return;
+    }
+    client->refusal.size = 0;
+    buf_printf(&client->refusal,
+               "HTTP/1.1 200 OK\r\nContent-Type: application/x-git-receive-pack-result\r\n"
+               "Cache-Control: no-cache\r\nContent-Length: %zu\r\n%s\r\n",
+               report.size, client->answer_is_last ? "Connection: close\r\n" : "");
+    buf_add(&client->refusal, report.bytes, report.size);
+    client->state = CLIENT_REFUSED;
+}
+
+/* The commands were written anew, so the content may have another length than the client told. */
+static bool pass_push(struct client *client)
+{
+    static struct head head;
+    struct pushing *pushing = client->pushing;
+    auto_buf struct buf content = {0}, text = {0};
+    size_t taken = 0;
+    if (head_read_request(bytes_of(pushing->head.bytes, pushing->head.size), client->host, client->port,
+                          &head) ||
+        *client->failure) {
+        client_refuse(client, "502 Bad Gateway", *client->failure ? client->failure : "this push is refused");
+        return false;
+    }
+    pushing_add(pushing, &content, &taken);
+    if (head.framing == FRAMING_LENGTH)
+        head.length = head.length - taken + content.size;
+    head_write_request(&head, client->host, client->port, &text);
+    tell_refs(client, "pushed");
+    client_end_push(client);
+    channel_add(&client->channel, RECORD_HEAD, bytes_of(text.bytes, text.size));
+    client->is_head = client->has_answer = false;
+    client->deadline = 0;
+    client->state = CLIENT_CONTENT;
+    bool is_done = client->body.state == BODY_DONE;
+    if (!pass_content(client, RECORD_CONTENT, bytes_of(content.bytes, content.size), is_done))
+        return false;
+    if (is_done)
+        end_request(client);
+    return true;
+}
+
+static bool read_push(struct client *client)
+{
+    auto_buf struct buf content = {0};
+    ptrdiff_t taken = body_take(&client->body, bytes_of(client->input.bytes, client->input.size),
+                                RECORD_CONTENT_LARGEST, &content);
+    char sentence[256];
+    if (taken < 0) {
+        client_refuse(client, "400 Bad Request", "this request is refused: its chunks are malformed");
+        return false;
+    }
+    drop_input(client, (size_t)taken);
+    bool is_done = client->body.state == BODY_DONE;
+    if (taken == 0 && !is_done)
+        return false;
+    switch (pushing_take(client->pushing, bytes_of(buf_text(&content), content.size), is_done)) {
+    case PUSHING_MORE:
+        client->deadline = now_milliseconds() + VAULT_PATIENCE;
+        return true;
+    case PUSHING_PASSES:
+        return pass_push(client);
+    case PUSHING_REFUSED:
+        refuse_push(client);
+        return client->state == CLIENT_REFUSED;
+    case PUSHING_BAD:
+        snprintf(sentence, sizeof(sentence), "this push is refused: %s", client->pushing->problem);
+        client_tell_refused(client, sentence);
+        client_refuse(client, "403 Forbidden", sentence);
+        return false;
+    }
+    return false;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
 /* Drops the content of a refused request, and answers after it. */
 static bool drop_content(struct client *client)
 {
@@ -182,15 +426,48 @@ static bool drop_content(struct client *client)
     ptrdiff_t taken = body_take(&client->body, bytes_of(client->input.bytes, client->input.size),
                                 RECORD_CONTENT_LARGEST, &dropped);
     drop_input(client, taken > 0 ? (size_t)taken : 0);
+    if (taken > 0 &&
+        client->pushing) /* git reads no answer before it has sent its pack, which may be large */
+        client->deadline = now_milliseconds() + VAULT_PATIENCE;
     if (client->body.state != BODY_DONE)
         return taken > 0;
     stream_write(&client->stream, bytes_of(client->refusal.bytes, client->refusal.size));
+    client_end_push(client);
     client->deadline = 0;
     client->state = CLIENT_HEAD;
+    if (client->answer_is_last)
+        client_begin_farewell(client);
     return true;
 }
 
-/* ------------------------------------------------------------------------------------------------------------------ */
+static void refuse_malformed(struct client *client, const char *problem)
+{
+    char sentence[256];
+    snprintf(sentence, sizeof(sentence), "this request is refused: %s", problem);
+    client_refuse(client, "400 Bad Request", sentence);
+}
+
+/* Does a rule put a secret into content for the client's host? */
+static bool may_carry_secret(const struct client *client)
+{
+    vec_each (const struct vault_secret, secret, &client->front->settings->secrets) {
+        if (secret_is_for(secret, client->host, client->port) && secret_is_for_content(secret))
+            return true;
+    }
+    return false;
+}
+
+static void pass_head(struct client *client, const struct head *head, struct bytes text)
+{
+    enum leak_answer answer = client->front->settings->leak_answer;
+    bool has_content =
+        head->framing == FRAMING_CHUNKED || (head->framing == FRAMING_LENGTH && head->length > 0);
+    client->is_searched = answer && has_content && head->coding == CODING_NONE;
+    if (client->is_searched && answer == LEAK_BLOCK)
+        buf_add(&client->held_head, text.at, text.size);
+    else
+        channel_add(&client->channel, RECORD_HEAD, text);
+}
 
 static bool read_head(struct client *client)
 {
@@ -206,9 +483,7 @@ static bool read_head(struct client *client)
         size < 0 ? "its head is too large"
                  : head_read_request(bytes_of(input.at, (size_t)size), client->host, client->port, &head);
     if (problem) {
-        char sentence[256];
-        snprintf(sentence, sizeof(sentence), "this request is refused: %s", problem);
-        client_refuse(client, "400 Bad Request", sentence);
+        refuse_malformed(client, problem);
         return false;
     }
     auto_buf struct buf text = {0};
@@ -217,15 +492,38 @@ static bool read_head(struct client *client)
         client_alarm(client);
         return false;
     }
+    client->git =
+        repository_read(client->front->settings, client->host, client->port, head.method, head.target);
     if (client->is_judged && !judge(client, &head)) {
         drop_input(client, (size_t)size);
         return client->state == CLIENT_REFUSED;
+    }
+    problem = client->git.forge ? problem_with_git(client, &head) : NULL;
+    if (problem) {
+        refuse_malformed(client, problem);
+        return false;
     }
     if (*client->failure) {
         client_refuse(client, "502 Bad Gateway", client->failure);
         return false;
     }
-    channel_add(&client->channel, RECORD_HEAD, bytes_of(text.bytes, text.size));
+    if (head.coding != CODING_NONE && may_carry_secret(client)) {
+        client_refuse(client, "415 Unsupported Media Type",
+                      "this request is refused: its content is compressed, and a rule puts a secret into "
+                      "content for this host");
+        return false;
+    }
+    if (!head_may_pass(client, &head))
+        return false;
+    if (client->git.forge && !client->git.has_content)
+        tell_git(client, client->git.is_push ? "push" : "fetch", NULL);
+    if (client->git.is_push && client->git.has_content) {
+        client->is_searched = false; /* a pack is compressed */
+        drop_input(client, (size_t)size);
+        begin_push(client, &head, bytes_of(text.bytes, text.size));
+        return client->state == CLIENT_PUSH;
+    }
+    pass_head(client, &head, bytes_of(text.bytes, text.size));
     if (head.expects)
         stream_write(&client->stream, bytes_of("HTTP/1.1 100 Continue\r\n\r\n", 25));
     body_begin(&client->body, &head);
@@ -282,6 +580,8 @@ bool client_read_request(struct client *client)
         return read_head(client);
     case CLIENT_CONTENT:
         return read_content(client);
+    case CLIENT_PUSH:
+        return read_push(client);
     case CLIENT_REFUSED:
         return drop_content(client);
     case CLIENT_RAW:

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernel/process.h"
 #include "vault/vault.h"
 
 static bool parse_descriptors(int count, char **arguments, int *ret_fds)
@@ -34,6 +35,7 @@ int main(int argument_count, char **arguments)
     }
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigaction(SIGPIPE, &ignore, NULL);
+    process_raise_descriptors(); /* a connection takes three */
     static struct vault_settings settings;
     struct err err = {0};
     if (settings_read(fds[SETTINGS], &settings, &err) < 0)

@@ -31,8 +31,7 @@ enum {
 
 struct refresh {
     struct server *server;
-    bool is_form, is_gathered;
-    bool is_grant;   /* the content has a placeholder, or the token that it stands for */
+    bool is_form;
     bool is_sent;    /* with the token */
     bool is_refused; /* by the server */
     unsigned status; /* of the answer */
@@ -112,11 +111,11 @@ void refresh_gathered(struct server *server)
 {
     struct refresh *refresh = server->refresh;
     struct bytes content = bytes_of(refresh->content.bytes, refresh->content.size);
-    refresh->is_gathered = true;
     if (grant_find(refresh->is_form, content, &refresh->token))
         refresh->value = find_value(server, refresh->token);
-    if (!refresh->value) {
-        server->state = SERVER_IDLE; /* a request like any other */
+    if (!refresh->value) { /* a request like any other */
+        gather_adopt(server, &refresh->content);
+        refresh_free(server);
         return;
     }
     server->state = SERVER_KEEPER;
@@ -136,11 +135,8 @@ void refresh_send_content(struct server *server)
     wipe(&refresh->content);
     server->request_left = 0;
     server->is_request_done = true;
-    refresh->is_sent = refresh->is_grant;
-    if (refresh->is_grant)
-        server->deadline = now_milliseconds() + VAULT_PATIENCE;
-    else
-        refresh_free(server);
+    refresh->is_sent = true;
+    server->deadline = now_milliseconds() + VAULT_PATIENCE;
 }
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
@@ -173,6 +169,7 @@ static void answer_with(struct server *server, struct bytes content)
         server_fail(server, "the answer is refused");
         return;
     }
+    head_unpack(&head);
     if (head.framing != FRAMING_NONE) {
         head.framing = FRAMING_LENGTH;
         head.length = content.size;
@@ -248,7 +245,6 @@ static void take_current(struct server *server, const struct token_set *set)
     wipe(&refresh->content);
     refresh->content = content;
     content = (struct buf){0};
-    refresh->is_grant = true;
     server->state = SERVER_IDLE; /* the head is sent as soon as TLS is ready */
     server->deadline = now_milliseconds() + VAULT_PATIENCE;
 }

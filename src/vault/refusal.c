@@ -13,7 +13,9 @@ void refusal_add_sentence(const struct refusal *refusal, struct buf *out)
     buf_add_char(out, ' ');
     buf_add(out, refusal->path, is_cut ? REFUSAL_LONGEST_PATH : size);
     buf_add_str(out, is_cut ? "…" : "");
-    if (refusal->verb)
+    if (refusal->reason)
+        buf_printf(out, " is refused: %s", refusal->reason);
+    else if (refusal->verb)
         buf_printf(out, " is refused by `%s %s` (%s)", refusal->verb, refusal->object, refusal->place);
     else
         buf_add_str(out, " is allowed by no rule on requests");
@@ -37,10 +39,12 @@ static void add_body(const struct refusal *refusal, bool as_json, struct buf *ou
     auto_buf struct buf sentence = {0}, question = {0}, message = {0}, rule = {0};
     refusal_add_sentence(refusal, &sentence);
     add_question(refusal, &question);
-    buf_printf(&message,
-               "bawn: this request to %s was not sent, on purpose: %s. `%s` explains it. Ask the person who "
-               "started this run if you need it: they can add a `connect` rule for this path.",
-               refusal->host, buf_text(&sentence), buf_text(&question));
+    buf_printf(&message, "bawn: this request to %s was not sent, on purpose: %s.", refusal->host,
+               buf_text(&sentence));
+    if (!refusal->reason)
+        buf_printf(&message, " `%s` explains it.", buf_text(&question));
+    buf_printf(&message, " Ask the person who started this run if you need it%s.",
+               refusal->reason ? "" : ": they can add a `connect` rule for this path");
     if (!as_json) {
         buf_printf(out, "%s\n", buf_text(&message));
         return;
@@ -54,7 +58,7 @@ static void add_body(const struct refusal *refusal, bool as_json, struct buf *ou
         buf_printf(&rule, "%s %s", refusal->verb, refusal->object);
     json_str(&json, "rule", refusal->verb ? buf_text(&rule) : NULL);
     json_str(&json, "place", refusal->place);
-    json_str(&json, "why", buf_text(&question));
+    json_str(&json, "why", refusal->reason ? NULL : buf_text(&question));
     json_close(&json, '}');
 }
 

@@ -9,7 +9,8 @@ struct refusal {
     struct bytes method;
     const char *host;
     uint16_t port;
-    const char *path; /* in the spelling of policy/request.h */
+    const char *path;   /* in the spelling of policy/request.h */
+    const char *reason; /* another one than a rule on requests; NULL: none */
     const char *verb, *object,
         *place; /* of the rule that refuses it, and where it stands; NULL: none allows it */
 };

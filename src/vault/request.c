@@ -1,71 +1,182 @@
 /* Requests of a server: records of the front, and the secrets that are put into their heads. */
+#include <stdio.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "vault/server.h"
 
 enum { SECRET_PATIENCE = 120000 };
 
-/* Is every secret there that the head asks for? If not, asks bawn for it. */
+/* Is the placeholder in a place where the secret belongs? */
+static bool is_asked_for(const struct server *server, const struct value *value, const struct head *head)
+{
+    auto_buf struct buf plain = {0};
+    const struct vault_secret *secret = value->secret;
+    struct bytes placeholder = value->placeholder;
+    for (size_t i = 0; i < head->count; i++) {
+        if (secret_is_for_header(secret, head->fields[i].name) &&
+            swap_value(head->fields[i].value, placeholder, placeholder, &plain))
+            return true;
+    }
+    vec_each (const struct secret_carrier, carrier, &secret->carriers) {
+        if (carrier_swap_target(carrier, head->target, placeholder, placeholder, &plain))
+            return true;
+    }
+    return gather_asks_for(server, value);
+}
+
+/* The token that goes with a request of git; NULL: the request is none. */
+static struct value *token_for(const struct server *server, const struct head *head)
+{
+    struct values *values = &server->back->values;
+    const struct vault_forge *forge =
+        repository_read(server->back->settings, server->host, server->port, head->method, head->target).forge;
+    for (size_t i = 0; forge && i < values->count; i++) {
+        struct value *value = &values->at[i];
+        if (strcmp(value->secret->name, forge->secret) == 0 &&
+            secret_is_for(value->secret, server->host, server->port))
+            return value;
+    }
+    return NULL;
+}
+
+/* Is every secret there that the request asks for? If not, asks bawn for it. */
 static bool has_secrets(struct server *server)
 {
     struct back *back = server->back;
     static struct head head;
     bool has_all = true;
-    auto_buf struct buf plain = {0};
     if (head_read_request(bytes_of(server->request.bytes, server->request.size), server->host, server->port,
                           &head))
         return true; /* send_head refuses it */
+    struct value *token = token_for(server, &head);
+    if (token)
+        has_all = value_need(token);
     for (size_t i = 0; i < back->values.count; i++) {
         struct value *value = &back->values.at[i];
-        if (value->state == VALUE_KNOWN || !secret_is_for(value->secret, server->host, server->port))
-            continue;
-        struct bytes placeholder = value->placeholder;
-        bool is_asked_for = false;
-        for (size_t j = 0; j < head.count && !is_asked_for; j++)
-            is_asked_for = swap_is_for(head.fields[j].name) &&
-                           swap_value(head.fields[j].value, placeholder, placeholder, &plain);
-        if (!is_asked_for)
-            continue;
-        value_ask(value);
-        has_all = false;
+        if (secret_is_for(value->secret, server->host, server->port) && is_asked_for(server, value, &head))
+            has_all &= value_need(value);
     }
     return has_all;
 }
 
-/* Answers to all connections are searched for it from now on: a server may store what one has sent, and show it to another. */
-static bool watch_for(struct back *back, struct bytes sent, struct bytes instead)
-{
-    if (patterns_have(&back->patterns, sent))
-        return true;
-    struct bytes kept = values_keep(&back->values, sent);
-    return patterns_add(&back->patterns, &back->arena, kept, instead);
-}
-
 /* The header's value with secrets in the place of placeholders. */
-static struct bytes swapped(struct server *server, struct bytes value, struct arena *scratch)
+static struct bytes swapped(struct server *server, const struct field *field, struct arena *scratch)
 {
     struct back *back = server->back;
+    struct bytes value = field->value;
     for (size_t i = 0; i < back->values.count; i++) {
         struct value *at = &back->values.at[i];
         auto_buf struct buf out = {0};
-        if (at->state != VALUE_KNOWN || !secret_is_for(at->secret, server->host, server->port) ||
+        if (!at->is_known || !secret_is_for(at->secret, server->host, server->port) ||
+            !secret_is_for_header(at->secret, field->name) ||
             !swap_value(value, at->placeholder, at->bytes, &out))
             continue;
         struct bytes full = bytes_of(arena_copy(scratch, out.bytes, out.size), out.size);
         explicit_bzero(out.bytes, out.size);
         at->is_used = true;
-        bool is_watched = at->secret->kind || /* then value_set has done so */
-                          patterns_add(&back->patterns, &back->arena, at->bytes, at->placeholder);
+        bool is_watched = true;
         const char *space = memchr(full.at, ' ', full.size), *before = memchr(value.at, ' ', value.size);
         bool is_plain = space && bytes_equal(bytes_after(full, (size_t)(space + 1 - full.at)), at->bytes);
         if (space && before && !is_plain) /* "Basic X": a server may send X back */
-            is_watched &= watch_for(back, bytes_after(full, (size_t)(space + 1 - full.at)),
-                                    bytes_after(value, (size_t)(before + 1 - value.at)));
+            is_watched = value_watch_form(at, bytes_after(full, (size_t)(space + 1 - full.at)),
+                                          bytes_after(value, (size_t)(before + 1 - value.at)));
         if (!is_watched) /* too many forms of it: nothing is sent whose echo would pass */
             server->stream.is_broken = true;
         return full;
     }
     return value;
+}
+
+bool server_write_secret(struct server *server, struct value *value, enum writing writing,
+                         struct buf *written)
+{
+    if (!carrier_write(writing, value->bytes, written)) {
+        char sentence[256];
+        snprintf(sentence, sizeof(sentence),
+                 "the value of %.100s has a character that cannot be put into this %s safely",
+                 value->secret->name, writing == WRITING_PATH ? "path" : "content");
+        values_tell(&server->back->values, "unsafe", value->secret->name);
+        server_fail(server, sentence);
+        return false;
+    }
+    struct bytes form = bytes_of(written->bytes, written->size);
+    value->is_used = true;
+    if (bytes_equal(form, value->bytes) || value_watch_form(value, form, value->placeholder))
+        return true;
+    server->stream.is_broken = true; /* too many forms of it: nothing is sent whose echo would pass */
+    return false;
+}
+
+/* The target with secrets in the place of placeholders. Returns false if one cannot be put there. */
+static bool swap_target(struct server *server, struct head *head, struct arena *scratch)
+{
+    struct values *values = &server->back->values;
+    for (size_t i = 0; i < values->count; i++) {
+        struct value *value = &values->at[i];
+        if (!value->is_known || !secret_is_for(value->secret, server->host, server->port))
+            continue;
+        vec_each (const struct secret_carrier, carrier, &value->secret->carriers) {
+            auto_buf struct buf written = {0}, target = {0};
+            if (!carrier_swap_target(carrier, head->target, value->placeholder, value->placeholder, &target))
+                continue;
+            target.size = 0;
+            if (!server_write_secret(
+                    server, value, carrier->kind == CARRIER_PATH ? WRITING_PATH : WRITING_PERCENT, &written))
+                return false;
+            carrier_swap_target(carrier, head->target, value->placeholder,
+                                bytes_of(written.bytes, written.size), &target);
+            head->target = bytes_of(arena_copy(scratch, target.bytes, target.size), target.size);
+            explicit_bzero(written.bytes, written.size);
+            explicit_bzero(target.bytes, target.size);
+        }
+    }
+    return true;
+}
+
+/* Others could make a server do something else with the token: a method or a path that it obeys instead, a cookie. */
+static void keep_fields_of_git(struct head *head)
+{
+    static const char *const of_git[] = {"user-agent",      "accept",       "accept-encoding",
+                                         "accept-language", "content-type", "content-encoding",
+                                         "git-protocol",    "pragma",       "cache-control"};
+    size_t kept = 0;
+    for (size_t i = 0; i < head->count; i++) {
+        bool is_known = false;
+        for (size_t j = 0; j < array_len(of_git); j++)
+            is_known |= bytes_are(head->fields[i].name, of_git[j]);
+        if (is_known)
+            head->fields[kept++] = head->fields[i];
+    }
+    head->count = kept;
+}
+
+/* "Basic X", as git sends a token: nothing inside stands for it. Returns false if it cannot be sent. */
+static bool add_token(struct server *server, struct head *head, struct arena *scratch)
+{
+    struct value *token = token_for(server, head);
+    server->token = token;
+    if (!token)
+        return true;
+    const char *user =
+        repository_read(server->back->settings, server->host, server->port, head->method, head->target)
+            .forge->user;
+    auto_buf struct buf plain = {0}, value = {0};
+    buf_printf(&plain, "%s:%.*s", user, (int)token->bytes.size, token->bytes.at);
+    buf_add_str(&value, "Basic ");
+    base64_add(&value, bytes_of(plain.bytes, plain.size));
+    struct bytes full = bytes_of(arena_copy(scratch, value.bytes, value.size), value.size);
+    explicit_bzero(plain.bytes, plain.size);
+    explicit_bzero(value.bytes, value.size);
+    keep_fields_of_git(head);
+    if (head->count == HEAD_MOST_FIELDS ||
+        !value_watch_form(token, bytes_after(full, strlen("Basic ")), token->placeholder)) {
+        server->stream.is_broken = true;
+        return false;
+    }
+    token->is_used = true;
+    head->fields[head->count++] = (struct field){bytes_of("Authorization", 13), full};
+    return true;
 }
 
 /* Sends the head, with the secrets in it. Returns false if it is not one that the front would write. */
@@ -81,6 +192,7 @@ static bool send_head(struct server *server)
     head_drop(&head, "range"); /* a piece of an answer could hide a piece of a secret */
     head_drop(&head, "if-range");
     head_drop(&head, "accept-encoding");
+    head_drop(&head, "sec-websocket-extensions"); /* they compress messages */
     if (head.count == HEAD_MOST_FIELDS)
         return false;
     head.fields[head.count++] = (struct field){bytes_of("Accept-Encoding", 15), bytes_of("identity", 8)};
@@ -90,11 +202,10 @@ static bool send_head(struct server *server)
         head.length = refresh_content_size(server);
     }
     auto_arena struct arena scratch = {0};
-    for (size_t i = 0; i < head.count; i++) {
-        if (swap_is_for(head.fields[i].name))
-            head.fields[i].value = swapped(server, head.fields[i].value, &scratch);
-    }
-    if (server->stream.is_broken)
+    for (size_t i = 0; i < head.count; i++)
+        head.fields[i].value = swapped(server, &head.fields[i], &scratch);
+    if (server->stream.is_broken || !add_token(server, &head, &scratch) ||
+        !swap_target(server, &head, &scratch) || !gather_swap(server, &head))
         return false;
     head_write_request(&head, server->host, server->port, &text);
     stream_write(&server->stream, bytes_of(text.bytes, text.size));
@@ -124,24 +235,33 @@ static bool try_head(struct server *server)
         server->stream.is_broken = true;
     else if (server->refresh)
         refresh_send_content(server);
+    else if (server->gathered)
+        gather_send(server);
     server->request.size = 0;
     return true;
 }
 
-/* Content must be as long as the head told: more would be another request to the server. */
-static bool take_content(struct server *server, struct bytes bytes)
+bool server_send_content(struct server *server, struct bytes bytes)
 {
     auto_buf struct buf framed = {0};
     bool is_chunked = server->request_framing == FRAMING_CHUNKED;
-    if (server->state == SERVER_GATHER)
-        return refresh_take_content(server, bytes);
-    if (server->state != SERVER_ANSWER || server->is_request_done ||
-        (!is_chunked && bytes.size > server->request_left))
+    if (!is_chunked && bytes.size > server->request_left)
         return false;
     server->request_left -= is_chunked ? 0 : bytes.size;
     body_write(server->request_framing, bytes, &framed);
     stream_write(&server->stream, bytes_of(buf_text(&framed), framed.size));
+    if (framed.bytes)
+        explicit_bzero(framed.bytes, framed.size); /* it may have a secret in it */
     return true;
+}
+
+static bool take_content(struct server *server, struct bytes bytes)
+{
+    if (server->state == SERVER_GATHER)
+        return server->refresh ? refresh_take_content(server, bytes) : gather_take(server, bytes);
+    if (server->state != SERVER_ANSWER || server->is_request_done)
+        return false;
+    return server->gathered ? gather_pass(server, bytes, false) : server_send_content(server, bytes);
 }
 
 static bool take_end(struct server *server)
@@ -150,15 +270,20 @@ static bool take_end(struct server *server)
     bool is_late = (server->state == SERVER_IDLE && server->awaits_end) ||
                    (server->state == SERVER_RAW && !server->is_request_done);
     server->awaits_end = false;
-    if (server->state == SERVER_GATHER) {
+    if (server->state == SERVER_GATHER && server->refresh) {
         refresh_gathered(server);
+        return true;
+    }
+    if (server->state == SERVER_GATHER) {
+        gather_end(server);
         return true;
     }
     if (is_late) {
         server->is_request_done = true;
         return true;
     }
-    if (server->state != SERVER_ANSWER || server->is_request_done || server->request_left)
+    if (server->state != SERVER_ANSWER || server->is_request_done ||
+        (server->gathered && !gather_pass(server, bytes_of(NULL, 0), true)) || server->request_left)
         return false;
     body_end(server->request_framing, &framed);
     stream_write(&server->stream, bytes_of(buf_text(&framed), framed.size));
@@ -174,6 +299,8 @@ static bool take_record(struct server *server, enum record_kind kind, struct byt
             return false;
         buf_add(&server->request, bytes.at, bytes.size);
         refresh_begin(server);
+        if (!server->refresh)
+            gather_begin(server);
         return true;
     case RECORD_CONTENT:
         return take_content(server, bytes);

@@ -29,7 +29,9 @@ static void server_end(struct server *server)
     buf_free(&server->input);
     buf_free(&server->request);
     scrub_free(&server->scrub);
+    unpack_end(&server->unpack);
     refresh_free(server);
+    gather_free(server);
     *(server->previous ? &server->previous->next : &back->servers) = server->next;
     if (server->next)
         server->next->previous = server->previous;
@@ -78,10 +80,27 @@ static void forget_tokens(struct server *server)
     struct values *values = &server->back->values;
     for (size_t i = 0; i < values->count; i++) {
         struct value *value = &values->at[i];
-        if (value->secret->kind && value->state == VALUE_KNOWN &&
-            secret_is_for(value->secret, server->host, server->port))
-            value->state = VALUE_UNKNOWN;
+        if (value->secret->kind && secret_is_for(value->secret, server->host, server->port))
+            value->is_known = false;
     }
+}
+
+static void refuse_answer(struct server *server, const char *problem)
+{
+    char sentence[512];
+    snprintf(sentence, sizeof(sentence), "the answer of %s is refused: %s", server->host, problem);
+    server_fail(server, sentence);
+}
+
+/* git would ask for a name and a password, which are not inside. The token may be out of date: it is read again. */
+static void refuse_token(struct server *server, struct head *head)
+{
+    static const char reason[] = "Forbidden";
+    head->status = 403;
+    head->reason = bytes_of(reason, strlen(reason));
+    head_drop(head, "www-authenticate");
+    server->token->is_known = false;
+    values_tell(&server->back->values, "rejected", server->token->secret->name);
 }
 
 static bool read_head(struct server *server)
@@ -94,25 +113,32 @@ static bool read_head(struct server *server)
     const char *problem = size < 0 ? "its head is too large"
                                    : head_read_answer(bytes_of(input.at, (size_t)size), server->is_head,
                                                       server->may_upgrade, &head);
-    if (!problem && head.is_encoded && head.framing != FRAMING_NONE)
-        problem = "it is compressed, which was not asked for";
+    if (!problem && head.coding == CODING_OTHER && head.framing != FRAMING_NONE)
+        problem = "it is compressed in a way that cannot be unpacked here";
+    if (!problem && head.framing == FRAMING_UPGRADE && head_has(&head, "sec-websocket-extensions"))
+        problem = "it extends WebSocket, which was not asked for";
     if (problem) {
-        char sentence[512];
-        snprintf(sentence, sizeof(sentence), "the answer of %s is refused: %s", server->host, problem);
-        server_fail(server, sentence);
+        refuse_answer(server, problem);
         return false;
     }
+    bool is_rejected = head.status == 401;
+    if (is_rejected && server->token)
+        refuse_token(server, &head);
     bool is_interim = head.status < 200 && head.framing != FRAMING_UPGRADE;
     if (!is_interim) {
+        body_begin(&server->body, &head);
+        if (head.coding != CODING_NONE) {
+            unpack_begin(&server->unpack, head.coding);
+            head_unpack(&head);
+        }
         if (server->refresh)
             refresh_take_head(server, bytes_of(input.at, (size_t)size), head.status);
         else
             server_pass_head(server, &head);
-        body_begin(&server->body, &head);
         server->has_answer = true;
         server->is_last = head.is_last;
     }
-    if (head.status == 401)
+    if (is_rejected)
         forget_tokens(server);
     if (head.framing == FRAMING_UPGRADE)
         server->state = SERVER_RAW;
@@ -124,6 +150,7 @@ void server_answer_ended(struct server *server)
 {
     channel_add(&server->channel, RECORD_END, bytes_of("", 0));
     server->has_answer = false;
+    unpack_end(&server->unpack);
     /* A server may answer as soon as it has all content, before the front has said that this is all. */
     bool is_sent =
         server->is_request_done || (server->request_framing != FRAMING_CHUNKED && server->request_left == 0);
@@ -146,13 +173,30 @@ static bool gather_answer(struct server *server, struct bytes content)
     return true;
 }
 
+/* Takes content, without its framing and unpacked. Returns how many bytes of input it was; -1: the answer is refused. */
+static ptrdiff_t take_content(struct server *server, struct buf *content)
+{
+    struct unpack *unpack = &server->unpack;
+    struct bytes input = bytes_of(server->input.bytes, server->input.size);
+    if (unpack->coding == CODING_NONE)
+        return body_take(&server->body, input, RECORD_CONTENT_LARGEST, content);
+    auto_buf struct buf packed = {0};
+    ptrdiff_t taken = body_take(&server->body, input, UNPACK_PIECE, &packed);
+    const char *problem = unpack_take(unpack, bytes_of(packed.bytes, packed.size), content);
+    if (!problem && server->body.state == BODY_DONE && !unpack_is_complete(unpack))
+        problem = "its compressed content is cut off";
+    if (problem)
+        refuse_answer(server, problem);
+    return problem ? -1 : taken;
+}
+
 static bool read_content(struct server *server)
 {
     auto_buf struct buf content = {0}, clean = {0};
-    ptrdiff_t taken = body_take(&server->body, bytes_of(server->input.bytes, server->input.size),
-                                RECORD_CONTENT_LARGEST, &content);
+    ptrdiff_t taken = take_content(server, &content);
     if (taken < 0) {
-        server_over(server); /* the answer has begun: the client sees that it is cut off */
+        if (server->state != SERVER_OVER)
+            server_over(server); /* the answer has begun: the client sees that it is cut off */
         return false;
     }
     drop_input(server, (size_t)taken);
@@ -227,6 +271,13 @@ static void say_failure(struct server *server)
     server_fail(server, sentence);
 }
 
+/* Nothing more comes from the server, but the front does not take as fast what has come. */
+static bool has_unread(const struct server *server)
+{
+    return server->state == SERVER_ANSWER && server->has_answer && server->input.size &&
+           channel_waiting(&server->channel) > VAULT_LARGEST_QUEUE;
+}
+
 /* The server has ended the connection. */
 static void stream_has_ended(struct server *server)
 {
@@ -249,11 +300,10 @@ static bool is_given_up(const struct server *server)
 
 void server_step(struct server *server)
 {
-    while (server->state != SERVER_OVER && !server->stream.is_broken && !is_given_up(server) &&
-           round_of(server)) {
+    while (server->state != SERVER_OVER && !is_given_up(server) && round_of(server)) {
     }
-    if (server->state != SERVER_OVER && server->state != SERVER_STORE &&
-        (server->stream.is_ended || server->stream.is_broken))
+    bool has_gone = server->stream.is_ended || server->stream.is_broken;
+    if (server->state != SERVER_OVER && server->state != SERVER_STORE && has_gone && !has_unread(server))
         stream_has_ended(server);
     if (server->state == SERVER_OVER) {
         stream_pump(&server->stream, false);
@@ -264,7 +314,7 @@ void server_step(struct server *server)
         server_end(server);
         return;
     }
-    bool is_deaf = server->state == SERVER_OVER || server->state == SERVER_STORE;
+    bool is_deaf = server->state == SERVER_OVER || server->state == SERVER_STORE || has_gone;
     poller_change(&server->back->poller, &server->stream.watcher,
                   is_deaf ? 0 : stream_events(&server->stream, may_receive(server)));
     poller_change(&server->back->poller, &server->channel.watcher,

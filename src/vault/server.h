@@ -4,12 +4,15 @@
 #include <openssl/ssl.h>
 
 #include "vault/body.h"
+#include "vault/carrier.h"
 #include "vault/record.h"
 #include "vault/stream.h"
 #include "vault/swap.h"
+#include "vault/unpack.h"
 #include "vault/values.h"
 
 struct back {
+    const struct vault_settings *settings;
     struct poller poller;
     struct watcher front;
     SSL_CTX *context;
@@ -19,6 +22,7 @@ struct back {
         patterns;           /* secrets, and forms that were sent of them: no answer of any server shows one */
     struct server *servers; /* the newest first */
     size_t server_count;
+    size_t gathered; /* bytes of content that wait, of all requests */
 };
 
 /* Owns the descriptors from now on: the server's socket, and the end of a channel to the front. */
@@ -60,9 +64,12 @@ struct server {
     struct buf request;    /* the head that waits for a secret */
     struct buf input;      /* decrypted, not yet read as HTTP */
     struct body body;
+    struct unpack unpack; /* its coding is CODING_NONE if the content is not compressed */
     struct scrub scrub;
-    struct refresh *refresh; /* of a login, or a request that may be one; NULL: none */
-    int64_t deadline;        /* 0: none */
+    struct value *token;       /* of a repository, that was sent with the request; NULL: none */
+    struct refresh *refresh;   /* of a login, or a request that may be one; NULL: none */
+    struct gathered *gathered; /* the content of a request that a secret may be in; NULL: none */
+    int64_t deadline;          /* 0: none */
 };
 
 /* The front answers with the sentence, unless an answer has begun. */
@@ -103,7 +110,38 @@ bool refresh_is_out(const struct server *server);
 
 void refresh_free(struct server *server);
 
+/* --- gather.c --- */
+
+/* A request's head has come: may a secret be in its content? */
+void gather_begin(struct server *server);
+
+/* Content that was gathered already, all of it: it is taken over. */
+void gather_adopt(struct server *server, struct buf *content);
+
+/* Content of such a request, and its end, before the head is sent. */
+bool gather_take(struct server *server, struct bytes bytes) must_check;
+void gather_end(struct server *server);
+
+/* May its content need the secret? */
+bool gather_asks_for(const struct server *server, const struct value *value);
+
+/* Puts the secrets into the content, before the head is sent. Returns false if that cannot be done: then the request has failed. */
+bool gather_swap(struct server *server, struct head *head) must_check;
+
+/* What is sent after the head; then the rest as it comes, and the end. */
+void gather_send(struct server *server);
+bool gather_pass(struct server *server, struct bytes bytes, bool is_end) must_check;
+
+void gather_free(struct server *server);
+
 /* --- request.c --- */
+
+/* Adds the value as it is written in that place. Returns false if it must not be sent: then the request has failed. */
+bool server_write_secret(struct server *server, struct value *value, enum writing writing,
+                         struct buf *written) must_check;
+
+/* Sends content, which must not be longer than the head told: more would be another request to the server. */
+bool server_send_content(struct server *server, struct bytes bytes) must_check;
 
 /* Takes records of the front, and sends what they say to the server. Returns whether something was done. */
 bool server_take_records(struct server *server);

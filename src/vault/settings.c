@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -7,6 +8,7 @@
 #include "policy/compose.h"
 #include "policy/decide.h"
 #include "policy/parse.h"
+#include "vault/carrier.h"
 #include "vault/swap.h"
 #include "vault/vault.h"
 
@@ -42,6 +44,52 @@ static int take_secret(struct vault_settings *settings, bool is_token, char *res
         vec_push(&secret.hosts, host);
     }
     vec_push(&settings->secrets, secret);
+    leak_add_placeholder(&settings->leaks, bytes_of(secret.placeholder, strlen(secret.placeholder)));
+    return 0;
+}
+
+/* "KIND" or "KIND NAME", for the last secret. */
+static int take_carrier(struct vault_settings *settings, char *rest, struct err *err)
+{
+    const char *word = strsep(&rest, " ");
+    enum carrier kind = CARRIER_HEADERS;
+    while (kind < CARRIER_COUNT && strcmp(carrier_name(kind), word) != 0)
+        kind++;
+    bool needs_name = kind == CARRIER_HEADER || kind == CARRIER_QUERY;
+    if (kind == CARRIER_COUNT || needs_name != (rest != NULL) || !settings->secrets.count)
+        return err_set(err, "'%s' is not a carrier of a secret", word);
+    vec_push(&settings->secrets.at[settings->secrets.count - 1].carriers,
+             ((struct secret_carrier){kind, rest ? arena_str(&settings->arena, rest) : NULL}));
+    return 0;
+}
+
+static int take_forge(struct vault_settings *settings, char *rest, struct err *err)
+{
+    struct arena *arena = &settings->arena;
+    enum { SECRET, USER, HOST, PATH, LETTERS, FIELDS, MOST_REFS = 64 };
+    const char *fields[FIELDS], *problem = NULL, *hint = NULL;
+    for (size_t i = 0; i < FIELDS; i++) {
+        if (!rest)
+            return err_set(err, "a repository needs a secret, a user, a host, a path and rights");
+        fields[i] = arena_str(arena, strsep(&rest, " "));
+    }
+    const char **refs = arena_alloc(arena, MOST_REFS * sizeof(*refs));
+    struct vault_forge forge = {.secret = fields[SECRET],
+                                .user = fields[USER],
+                                .path = fields[PATH],
+                                .may_fetch = strchr(fields[LETTERS], 'r'),
+                                .push = {.refs = refs,
+                                         .may_force = strchr(fields[LETTERS], 'f'),
+                                         .may_delete = strchr(fields[LETTERS], 'd'),
+                                         .may_send_options = strchr(fields[LETTERS], 'o')}};
+    if (host_parse_target(arena, fields[HOST], &forge.host, &problem, &hint) < 0)
+        return err_set(err, "%s: %s", fields[HOST], problem);
+    for (const char *ref; rest && (ref = strsep(&rest, " "));) {
+        if (forge.push.ref_count == MOST_REFS)
+            return err_set(err, "a rule has too many refs");
+        refs[forge.push.ref_count++] = arena_str(arena, ref);
+    }
+    vec_push(&settings->forges, forge);
     return 0;
 }
 
@@ -68,14 +116,61 @@ static int take_rule(struct vault_settings *settings, char *rest, struct err *er
     return 0;
 }
 
+static bool hex_read(const char *text, unsigned char *ret_bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        char digits[3] = {text[0], text[0] ? text[1] : '\0'};
+        if (strspn(digits, "0123456789abcdef") != 2)
+            return false;
+        ret_bytes[i] = (unsigned char)strtoul(digits, NULL, 16);
+        text += 2;
+    }
+    return *text == '\0';
+}
+
+static int take_leak(struct vault_settings *settings, char *rest, struct err *err)
+{
+    const char *answer = strsep(&rest, " ");
+    settings->leak_answer = strcmp(answer, "block") == 0 ? LEAK_BLOCK : LEAK_WARN;
+    if (!rest || !hex_read(rest, settings->leaks.salt, sizeof(settings->leaks.salt)))
+        return err_set(err, "the search for leaks needs a key");
+    return 0;
+}
+
+/* Further ones than the table takes are not searched for. */
+static int take_known(struct vault_settings *settings, char *rest, struct err *err)
+{
+    const char *kind = strsep(&rest, " "), *size_text = rest ? strsep(&rest, " ") : NULL,
+               *hash = rest ? strsep(&rest, " ") : NULL;
+    unsigned char digest[KEY_WORD_DIGEST];
+    uint64_t size;
+    if (!rest || !leak_kind_named(kind) || !text_take_number(&size_text, &size) ||
+        !hex_read(hash, digest, sizeof(digest)))
+        return err_set(err, "a known value needs a kind, a size, a hash and a name");
+    leak_add_digest(&settings->leaks, leak_kind_named(kind), arena_str(&settings->arena, rest), size, digest);
+    return 0;
+}
+
 static int take_line(struct vault_settings *settings, char *line, struct err *err)
 {
     const char *verb = strsep(&line, " ");
     bool is_token = strcmp(verb, "token") == 0;
     if ((strcmp(verb, "secret") == 0 || is_token) && line)
         return take_secret(settings, is_token, line, err);
+    if (strcmp(verb, "carrier") == 0 && line)
+        return take_carrier(settings, line, err);
+    if (strcmp(verb, "issued") == 0 && settings->secrets.count) {
+        settings->secrets.at[settings->secrets.count - 1].is_issued = true;
+        return 0;
+    }
+    if (strcmp(verb, "forge") == 0 && line)
+        return take_forge(settings, line, err);
     if (strcmp(verb, "rule") == 0 && line)
         return take_rule(settings, line, err);
+    if (strcmp(verb, "leak") == 0 && line)
+        return take_leak(settings, line, err);
+    if (strcmp(verb, "known") == 0 && line)
+        return take_known(settings, line, err);
     return err_set(err, "'%s' is not understood", verb);
 }
 
@@ -110,4 +205,21 @@ bool secret_is_for(const struct vault_secret *secret, const char *host, uint16_t
             return true;
     }
     return false;
+}
+
+bool secret_is_for_header(const struct vault_secret *secret, struct bytes header)
+{
+    static const struct secret_carrier usual = {.kind = CARRIER_HEADERS};
+    bool is_one = !secret->carriers.count && carrier_is_header(&usual, header);
+    vec_each (const struct secret_carrier, carrier, &secret->carriers)
+        is_one |= carrier_is_header(carrier, header);
+    return is_one;
+}
+
+bool secret_is_for_content(const struct vault_secret *secret)
+{
+    bool is_one = false;
+    vec_each (const struct secret_carrier, carrier, &secret->carriers)
+        is_one |= carrier->kind == CARRIER_BODY;
+    return is_one;
 }

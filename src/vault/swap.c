@@ -105,6 +105,15 @@ bool patterns_set(struct patterns *patterns, struct arena *arena, int *slot, str
     return true;
 }
 
+bool patterns_exchange(struct patterns *patterns, struct bytes from, struct bytes to)
+{
+    if (from.size == 0 || patterns->count == SCRUB_MOST_PATTERNS)
+        return false;
+    patterns->at[patterns->count++] = (struct pattern_pair){from, to};
+    patterns->begins[(unsigned char)*from.at] = true;
+    return true;
+}
+
 bool patterns_add(struct patterns *patterns, struct arena *arena, struct bytes from, struct bytes to)
 {
     int slot = -1;

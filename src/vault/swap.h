@@ -4,7 +4,7 @@
  * On the way out, a placeholder that is the whole value of a header for credentials, or the word after its scheme ("Bearer X",
  * "token X"), or the user or the password of "Basic", becomes the secret. A JWT whose signature is the placeholder (base/token.h) stands for a
  * token as a whole. It is left alone anywhere else: a server may send other parts
- * of a request on, or back, or show them to everybody.
+ * of a request on, or back, or show them to everybody. A rule may name other places (carrier.h).
  *
  * On the way in, every occurrence of the secret becomes the placeholder, with as many bytes, so that no length changes. The search
  * works across the borders of the pieces that come. It holds back only bytes that could be the beginning of a secret.
@@ -31,7 +31,7 @@ bool swap_is_for(struct bytes header);
 bool swap_value(struct bytes value, struct bytes placeholder, struct bytes secret, struct buf *out);
 
 struct pattern_pair {
-    struct bytes from, to; /* of the same size */
+    struct bytes from, to; /* of the same size, but see patterns_exchange */
 };
 
 /* What is searched for. It may grow while scrubs use it. */
@@ -46,6 +46,8 @@ bool patterns_add(struct patterns *patterns, struct arena *arena, struct bytes f
 /* The same for a pattern that takes the place of an older one: *slot is its number, beginning with 0, or -1 at first. */
 bool patterns_set(struct patterns *patterns, struct arena *arena, int *slot, struct bytes from,
                   struct bytes to);
+/* Both must stay, and `to` may have another size: for requests. */
+bool patterns_exchange(struct patterns *patterns, struct bytes from, struct bytes to);
 bool patterns_have(const struct patterns *patterns, struct bytes from);
 
 struct scrub {

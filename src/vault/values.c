@@ -5,11 +5,13 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
 #include "kernel/ports.h"
+#include "vault/credential.h"
 #include "vault/swap.h"
 
 void values_tell(struct values *values, const char *verb, const char *words)
@@ -23,52 +25,84 @@ void values_tell(struct values *values, const char *verb, const char *words)
         values->poller->is_over = true; /* bawn is gone */
 }
 
-void value_ask(struct value *value)
+/* Seconds since 1970: a suspended machine's other clocks stand still. */
+static int64_t now_on_the_wall(void)
 {
-    if (value->state != VALUE_UNKNOWN)
-        return;
-    value->state = VALUE_ASKED;
-    values_tell(value->all, "need", value->secret->name);
+    struct timespec now = {0};
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec;
 }
 
-/* The pages are never given back: secrets are few. */
-struct bytes values_keep(struct values *values, struct bytes bytes)
+bool value_is_good(const struct value *value)
 {
-    char *kept = values->page_free;
-    if ((size_t)(values->page_end - kept) < bytes.size)
-        return bytes_of(NULL, 0);
-    memcpy(kept, bytes.at, bytes.size);
-    values->page_free += bytes.size;
-    return bytes_of(kept, bytes.size);
+    return value->is_known && (!value->expires || now_on_the_wall() < value->expires);
 }
 
-bool value_set(struct value *value, struct bytes bytes)
+bool value_need(struct value *value)
+{
+    bool is_good = value_is_good(value);
+    bool is_due = !is_good || (value->expires && now_on_the_wall() >= value->renew);
+    if (is_due && !value->is_asked) {
+        value->is_asked = true;
+        values_tell(value->all, "need", value->secret->name);
+    }
+    return is_good;
+}
+
+/* Copies bytes into a room, which grows if need be: what it had is given up. */
+static bool fill_room(struct values *values, struct value_room *room, struct bytes bytes)
 {
     enum { STEP = 256 };
+    size_t size = (bytes.size / STEP + 1) * STEP;
+    if (room->size < bytes.size) {
+        if ((size_t)(values->page_end - values->page_free) < size)
+            return false;
+        room->at = values->page_free;
+        room->size = size;
+        values->page_free += size;
+    }
+    memcpy(room->at, bytes.at, bytes.size);
+    return true;
+}
+
+/* A login's token is worth nothing without its core; other secrets are secret as a whole. */
+bool value_set(struct value *value, struct bytes bytes)
+{
     struct values *values = value->all;
     if (bytes_equal(value->bytes, bytes)) {
-        value->state = VALUE_KNOWN;
+        value->is_known = true;
         return true;
     }
     value->is_used = false;
-    unsigned room = value->room ^ 1;
-    size_t size = (bytes.size / STEP + 1) * STEP;
-    if (value->rooms[room].size < bytes.size) {
-        if ((size_t)(values->page_end - values->page_free) < size)
-            return false;
-        value->rooms[room].at = values->page_free;
-        value->rooms[room].size = size;
-        values->page_free += size;
-    }
-    memcpy(value->rooms[room].at, bytes.at, bytes.size);
-    struct bytes kept = bytes_of(value->rooms[room].at, bytes.size);
-    if (!patterns_set(values->patterns, values->arena, &value->rooms[room].pattern, token_core(kept),
-                      value->placeholder))
+    struct value_room *room = &value->rooms[value->room ^ 1];
+    if (!fill_room(values, room, bytes))
         return false;
-    value->room = room;
+    struct bytes kept = bytes_of(room->at, bytes.size);
+    if (!patterns_set(values->patterns, values->arena, &room->pattern,
+                      value->secret->kind ? token_core(kept) : kept, value->placeholder))
+        return false;
+    value->room ^= 1;
+    value->turn++;
     value->bytes = kept;
-    value->state = VALUE_KNOWN;
+    value->is_known = true;
     return true;
+}
+
+/* Forms of a value before the last one are given up. */
+bool value_watch_form(struct value *value, struct bytes form, struct bytes instead)
+{
+    struct values *values = value->all;
+    if (patterns_have(values->patterns, form))
+        return true;
+    for (size_t i = 0; i < VALUE_MOST_FORMS; i++) {
+        struct value_room *room = &value->forms[i];
+        if (room->pattern >= 0 && room->turn + 1 >= value->turn)
+            continue;
+        room->turn = value->turn;
+        return fill_room(values, room, form) && patterns_set(values->patterns, values->arena, &room->pattern,
+                                                             bytes_of(room->at, form.size), instead);
+    }
+    return false;
 }
 
 struct value *values_sibling(const struct value *value, enum token_kind kind)
@@ -82,15 +116,28 @@ struct value *values_sibling(const struct value *value, enum token_kind kind)
     return NULL;
 }
 
-/* Takes the value over. Returns whether it can be used. */
-static bool keep_value(struct value *value, struct bytes bytes)
+/* The word that tells bawn why a value cannot be used; NULL: it is taken over. */
+static const char *keep_value(struct value *value, struct bytes bytes)
 {
-    if (!secret_is_usable(bytes))
-        return false;
-    if (value->secret->kind)
-        return value_set(value, bytes);
-    value->bytes = values_keep(value->all, bytes);
-    return value->bytes.size > 0;
+    enum { RENEW_SECONDS = 300 };
+    static const char *const words[] = {[CREDENTIAL_WITHOUT_TOKEN] = "tokenless",
+                                        [CREDENTIAL_UNDATED] = "undated",
+                                        [CREDENTIAL_EXPIRED] = "expired"};
+    struct credential credential = {.value = bytes};
+    int64_t now = now_on_the_wall();
+    if (bytes.size == 0)
+        return "missing";
+    if (value->secret->is_issued) {
+        enum credential_result result = credential_read(bytes, now, &credential);
+        if (result != CREDENTIAL_READ)
+            return words[result];
+    }
+    if (!secret_is_usable(credential.value) || !value_set(value, credential.value))
+        return "unusable";
+    int64_t quarter = (credential.expires - now) / 4; /* a value of a few minutes is used for most of them */
+    value->expires = credential.expires;
+    value->renew = credential.expires - (quarter < RENEW_SECONDS ? quarter : RENEW_SECONDS);
+    return NULL;
 }
 
 static void value_came(struct value *value)
@@ -99,15 +146,20 @@ static void value_came(struct value *value)
     struct bytes bytes = bytes_of(value->coming.bytes, value->coming.size);
     while (bytes.size && (bytes.at[bytes.size - 1] == '\n' || bytes.at[bytes.size - 1] == '\r'))
         bytes.size--;
-    bool is_kept = keep_value(value, bytes);
-    value->state = is_kept ? VALUE_KNOWN : VALUE_UNKNOWN;
-    if (!is_kept)
-        values_tell(values, bytes.size ? "unusable" : "missing", value->secret->name);
+    const char *problem = keep_value(value, bytes);
+    value->is_asked = false;
+    value->is_known = value_is_good(value) && (!problem || value->expires);
+    if (problem)
+        values_tell(values, problem, value->secret->name);
+    if (problem && value->is_known) {
+        values_tell(values, "kept", value->secret->name);
+        value->renew = now_on_the_wall() + (value->expires - now_on_the_wall()) / 4 + 1;
+    }
     if (value->coming.bytes)
         explicit_bzero(value->coming.bytes, value->coming.capacity);
     buf_free(&value->coming);
     poller_close(&value->source);
-    values->came(values, is_kept);
+    values->came(values, value->is_known);
 }
 
 static void source_ready(struct watcher *watcher, uint32_t events not_used)
@@ -120,7 +172,8 @@ static void source_ready(struct watcher *watcher, uint32_t events not_used)
     if (got > 0)
         buf_add(&value->coming, piece, (size_t)got);
     explicit_bzero(piece, sizeof(piece));
-    if (got <= 0 || value->coming.size > SECRET_LONGEST)
+    size_t most = value->secret->is_issued ? CREDENTIAL_LARGEST : SECRET_LONGEST;
+    if (got <= 0 || value->coming.size > most)
         value_came(value);
 }
 
@@ -129,8 +182,8 @@ static void forget(struct values *values, const char *name)
 {
     for (size_t i = 0; i < values->count; i++) {
         struct value *value = &values->at[i];
-        if (value->secret->kind && value->state == VALUE_KNOWN && strcmp(value->secret->name, name) == 0)
-            value->state = VALUE_UNKNOWN;
+        if (value->secret->kind && strcmp(value->secret->name, name) == 0)
+            value->is_known = false;
     }
 }
 
@@ -192,6 +245,8 @@ int values_open(struct values *values, struct vault_settings *settings, int link
                            .placeholder = bytes_of(secret->placeholder, strlen(secret->placeholder)),
                            .rooms = {{.pattern = -1}, {.pattern = -1}},
                            .all = values};
+        for (size_t j = 0; j < VALUE_MOST_FORMS; j++)
+            values->at[i].forms[j].pattern = -1;
     }
     if (poller_add(values->poller, &values->link, link_fd, EPOLLIN, link_ready) < 0)
         return err_sys(err, errno, "cannot wait for bawn");

@@ -2,7 +2,11 @@
  * The values of secrets, in the back. bawn is asked for one when a request first needs it, and answers with a pipe that the value comes
  * through. Values are kept in pages that are locked in memory and in no core.
  *
- * A token of a login changes while the run lasts. Answers are searched for the current one and for the one before.
+ * A token of a login changes while the run lasts, and so does a value whose source says when it expires. Answers are searched for the current
+ * one and for the one before, and for the forms in which they were sent.
+ *
+ * A value that expires is asked for again while it is still good, and used meanwhile. If its source fails then, it is used until it expires.
+ * After that a request waits for a new one, and fails if there is none.
  */
 #pragma once
 
@@ -13,18 +17,28 @@
 
 struct values;
 
+enum { VALUE_MOST_FORMS = 16 };
+
+/* A place in the locked pages, and the pattern for what is in it. */
+struct value_room {
+    char *at;
+    size_t size;
+    int pattern; /* what answers are searched for; -1: not yet */
+    unsigned turn;
+};
+
 struct value {
     const struct vault_secret *secret;
-    enum { VALUE_UNKNOWN, VALUE_ASKED, VALUE_KNOWN } state;
+    bool is_known, is_asked; /* both: a newer one is asked for */
+    int64_t expires;         /* second since 1970; 0: it does not */
+    int64_t renew;           /* and when it is to be asked for again */
     struct bytes bytes;
     struct bytes placeholder;
-    bool is_used; /* it was sent to a server as it is now */
-    struct {
-        char *at;
-        size_t size;
-        int pattern; /* what answers are searched for; -1: not yet */
-    } rooms[2];      /* of a token: for the current one and for the one before */
+    bool is_used;                              /* it was sent to a server as it is now */
+    struct value_room rooms[2];                /* for the current one and for the one before */
+    struct value_room forms[VALUE_MOST_FORMS]; /* for forms in which one was sent, other than the value */
     unsigned room;
+    unsigned turn;         /* how often it has changed */
     struct watcher source; /* the pipe that it comes through */
     struct buf coming;
     struct values *all;
@@ -51,14 +65,17 @@ int values_open(struct values *values, struct vault_settings *settings, int link
 /* Sends a line to bawn: a verb and its words. */
 void values_tell(struct values *values, const char *verb, const char *words);
 
-/* Copies bytes into the locked pages, where they stay. Returns no bytes if there is no room. */
-struct bytes values_keep(struct values *values, struct bytes bytes);
-
-/* Takes over a token of a login. Returns false if there is no room for it: then it must not be used. */
+/* Takes over a value. Returns false if there is no room for it: then it must not be used. */
 bool value_set(struct value *value, struct bytes bytes) must_check;
+
+/* From now on answers are searched for a form of the value, which becomes `instead`. Returns false if there is no room: it must not be sent. */
+bool value_watch_form(struct value *value, struct bytes form, struct bytes instead) must_check;
+
+/* A request needs the value. Returns whether it is there; if not, or if it expires soon, bawn is asked for it. */
+bool value_need(struct value *value) must_check;
+
+/* Is it there, and has it not expired? */
+bool value_is_good(const struct value *value);
 
 /* The token of this kind in the same login; NULL: there is none. */
 struct value *values_sibling(const struct value *value, enum token_kind kind);
-
-/* Asks bawn for a value that is not known, unless it was asked for already. */
-void value_ask(struct value *value);

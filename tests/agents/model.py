@@ -12,6 +12,7 @@ import dataclasses
 import gzip
 import http.server
 import json
+import subprocess
 import threading
 
 FAREWELL = "The work is done."
@@ -347,7 +348,20 @@ class Gemini:
         yield f"data: {json.dumps(cls.whole(call, number))}\n\n"
 
 
-PROTOCOLS = (("/messages", Anthropic), ("/chat/completions", Chat), ("/responses", Responses), ("enerateContent", Gemini))
+class CodeAssist(Gemini):
+    """What gemini speaks with a login in the place of a key: the same, wrapped."""
+
+    @staticmethod
+    def read(body, path):
+        return Gemini.read(body["request"], path)
+
+    @staticmethod
+    def whole(call, number):
+        return {"response": Gemini.whole(call, number), "traceId": str(number)}
+
+
+PROTOCOLS = (("/messages", Anthropic), ("/chat/completions", Chat), ("/responses", Responses), ("/v1internal:generateContent", CodeAssist),
+             ("/v1internal:streamGenerateContent", CodeAssist), ("enerateContent", Gemini))
 
 
 class Server(http.server.ThreadingHTTPServer):
@@ -438,8 +452,10 @@ def handler_of(model):
             self.reply({})
 
         def body(self):
-            content = self.content()
-            return gzip.decompress(content) if self.headers.get("Content-Encoding") == "gzip" else content
+            content, coding = self.content(), self.headers.get("Content-Encoding")
+            if coding == "zstd":  # which Python does not have
+                return subprocess.run(["zstd", "-dc"], input=content, capture_output=True, check=True).stdout
+            return gzip.decompress(content) if coding == "gzip" else content
 
         def content(self):
             if self.headers.get("Transfer-Encoding", "").lower() != "chunked":

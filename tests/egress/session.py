@@ -71,10 +71,10 @@ class Session:
         """A program inside, with a few words that every test needs."""
         return self.run(rules, "/usr/bin/python3", "-c", HELPERS + code, env=env, timeout=timeout)
 
-    def on_terminal(self, rules, *command) -> str:
+    def on_terminal(self, rules, *command, env=None) -> str:
         """What bawn says to a person: its standard error is a terminal."""
         ours, theirs = pty.openpty()
-        process = subprocess.Popen(self.command(rules, command), cwd=self.work, env=self.environment(), stdin=subprocess.DEVNULL,
+        process = subprocess.Popen(self.command(rules, command), cwd=self.work, env=self.environment(env), stdin=subprocess.DEVNULL,
                                    stdout=subprocess.DEVNULL, stderr=theirs)
         os.close(theirs)
         said = b""

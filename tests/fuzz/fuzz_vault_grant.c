@@ -67,9 +67,11 @@ static void file(struct bytes text)
     kept_tokens none = {0};
     struct login_entry entry;
     struct login_entry wanted = {.tokens = {[TOKEN_REFRESH] = bytes_of("a-new-token", 11)}, .expires = 1};
-    auto_buf struct buf masked = {0}, written = {0};
+    auto_buf struct buf masked = {0}, some = {0}, written = {0};
     struct json_value root;
-    if (login_mask(text, "file", &none, &masked) && !json_read(masked.bytes, masked.size, &root))
+    if (login_mask(text, "file", NULL, &none, &masked) && !json_read(masked.bytes, masked.size, &root))
+        abort();
+    if (login_mask(text, "file", "a b", &none, &some) && !json_read(some.bytes, some.size, &root))
         abort();
     if (login_entry_read(text, "a", &entry) && !login_entry_write(text, "a", &wanted, 1, &written))
         abort();

@@ -256,6 +256,9 @@ static struct retired retire(uint64_t most_bytes)
     auto_fd int fd =
         open(arena_printf(&state.arena, "%s/bawn/sessions", state.path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     sessions_retire(&state.arena, fd, most_bytes, &retired);
+    /* Whoever is to free them gets the folder of each, and its journal if there is one. */
+    CHECK(retired.open.count >= retired.sessions && retired.open.count <= retired.sessions * 2);
+    retired_close(&retired);
     return retired;
 }
 

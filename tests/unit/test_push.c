@@ -1,4 +1,4 @@
-#include "git/push.h"
+#include "git/pack.h"
 #include "unit.h"
 
 #define ZERO "0000000000000000000000000000000000000000"
@@ -224,6 +224,133 @@ TEST(a_forged_commit_proves_nothing)
     CHECK(!proves(&root, &after, &forged, 4096));
     struct git_position one = {ONE};
     CHECK(proves(&one, &after, &real, 4096)); /* the control */
+}
+
+/* --- packs --- */
+
+/* Adds an entry whose bytes are stored as they are. `base`: of a delta, how far before it its base begins. */
+static void add_entry(struct buf *pack, unsigned kind, size_t base, struct bytes content)
+{
+    unsigned more = (unsigned)(content.size >> 4);
+    buf_add_char(pack, (char)(0x80 | kind << 4 | (content.size & 0xf)));
+    buf_add_char(pack, (char)(0x80 | (more & 0x7f)));
+    buf_add_char(pack, (char)(more >> 7));
+    if (base) {
+        buf_add_char(pack, (char)(0x80 | (((base - 128) >> 7) & 0x7f)));
+        buf_add_char(pack, (char)(base & 0x7f));
+    }
+    const unsigned char head[] = {0x78,
+                                  0x01,
+                                  1,
+                                  (unsigned char)content.size,
+                                  (unsigned char)(content.size >> 8),
+                                  (unsigned char)~content.size,
+                                  (unsigned char)(~content.size >> 8)};
+    buf_add(pack, (const char *)head, sizeof(head));
+    buf_add(pack, content.at, content.size);
+    buf_add(pack, "sum!", 4);
+}
+
+static void begin_pack(struct buf *pack, unsigned char count)
+{
+    const char head[] = {'P', 'A', 'C', 'K', 0, 0, 0, 2, 0, 0, 0, (char)count};
+    buf_add(pack, head, sizeof(head));
+}
+
+/* A commit's own bytes, of what add_commit adds. */
+static struct bytes content_of(const struct buf *printed)
+{
+    size_t head = strcspn(printed->bytes, "\n") + 1;
+    return bytes_of(printed->bytes + head, printed->size - head - 1);
+}
+
+/* Does the pack prove it, if it comes in pieces of that size? */
+static bool pack_proves(const struct git_position *before, const struct git_position *after,
+                        const struct buf *bytes, size_t piece)
+{
+    auto_buf struct buf text = {0}, command = {0};
+    struct push push;
+    struct pack pack;
+    buf_printf(&command, "%s %s refs/heads/agent/a", before->digits, after->digits);
+    add_command(&text, buf_text(&command), CAPS);
+    pkt_add_flush(&text);
+    CHECK_STR(read_pieces(&push, &text, text.size), "whole");
+    push_judge(&push, &plain, 1);
+    pack_begin(&pack, &push);
+    for (size_t size = 0; size < bytes->size;) {
+        size = bytes->size - size < piece ? bytes->size : size + piece;
+        if (!pack_read(&pack, bytes_of(bytes->bytes, size)))
+            break;
+    }
+    bool is_proven = !push.commands.at[0].needs_proof;
+    pack_free(&pack);
+    push_free(&push);
+    return is_proven;
+}
+
+TEST(the_commits_of_a_pack_prove_a_fast_forward_in_any_order)
+{
+    auto_buf struct buf first = {0}, second = {0}, third = {0}, down = {0}, up = {0}, behind = {0},
+                        other = {0};
+    struct git_position one = add_commit(&first, NULL), two = add_commit(&second, one.digits),
+                        three = add_commit(&third, two.digits);
+    begin_pack(&down, 2);
+    add_entry(&down, 1, 0, content_of(&third));
+    add_entry(&down, 1, 0, content_of(&second));
+    begin_pack(&up, 2);
+    add_entry(&up, 1, 0, content_of(&second));
+    add_entry(&up, 1, 0, content_of(&third));
+    begin_pack(&behind, 3); /* commits after a tree are not read */
+    add_entry(&behind, 2, 0, bytes_of("tree", 4));
+    add_entry(&behind, 1, 0, content_of(&third));
+    add_entry(&behind, 1, 0, content_of(&second));
+    for (size_t piece = 1; piece < 100; piece += 9) {
+        CHECK(pack_proves(&one, &three, &down, piece));
+        CHECK(pack_proves(&one, &three, &up, piece));
+        CHECK(!pack_proves(&one, &three, &behind, piece));
+        CHECK(!pack_proves(&three, &one, &down, piece));
+    }
+    buf_add(&other, down.bytes, down.size);
+    other.bytes[7] = 3; /* a version that is not known */
+    CHECK(!pack_proves(&one, &three, &other, 4096));
+    other.bytes[7] = 2;
+    char *parent = memmem(other.bytes, other.size, two.digits, SHA1_DIGITS);
+    CHECK(pack_proves(&one, &three, &other, 4096));
+    memcpy(parent, one.digits, SHA1_DIGITS); /* the commit has another name now */
+    CHECK(!pack_proves(&one, &three, &other, 4096));
+}
+
+TEST(a_commit_may_be_a_delta_of_another)
+{
+    auto_buf struct buf first = {0}, second = {0}, third = {0}, pack = {0}, delta = {0}, wrong = {0};
+    struct git_position one = add_commit(&first, NULL), two = add_commit(&second, one.digits),
+                        three = add_commit(&third, two.digits);
+    struct bytes base = content_of(&third), made = content_of(&second);
+    size_t start = strlen("tree ") + SHA1_DIGITS + 1 + strlen("parent ");
+    size_t rest = start + SHA1_DIGITS;
+    const unsigned char sizes[] = {(unsigned char)(base.size | 0x80), (unsigned char)(base.size >> 7),
+                                   (unsigned char)(made.size | 0x80), (unsigned char)(made.size >> 7)},
+                        copies[] = {0x90, (unsigned char)start}, insert = SHA1_DIGITS,
+                        ends[] = {0x91, (unsigned char)rest, (unsigned char)(base.size - rest)};
+    buf_add(&delta, (const char *)sizes, sizeof(sizes));
+    buf_add(&delta, (const char *)copies, sizeof(copies));
+    buf_add_char(&delta, (char)insert);
+    buf_add(&delta, one.digits, SHA1_DIGITS);
+    buf_add(&delta, (const char *)ends, sizeof(ends));
+    begin_pack(&pack, 2);
+    add_entry(&pack, 1, 0, base);
+    add_entry(&pack, 6, pack.size - 12, bytes_of(delta.bytes, delta.size));
+    for (size_t piece = 1; piece < 100; piece += 9)
+        CHECK(pack_proves(&one, &three, &pack, piece));
+    for (size_t i = 0; i < delta.size; i++) { /* one byte more in each place: it is another commit, or none */
+        wrong.size = 0;
+        begin_pack(&wrong, 2);
+        add_entry(&wrong, 1, 0, base);
+        delta.bytes[i]++;
+        add_entry(&wrong, 6, wrong.size - 12, bytes_of(delta.bytes, delta.size));
+        delta.bytes[i]--;
+        CHECK(!pack_proves(&one, &three, &wrong, 4096));
+    }
 }
 
 UNIT_MAIN()

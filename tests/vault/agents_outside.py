@@ -1,12 +1,12 @@
 """Real agents with a key that stays outside, at the addresses that they use by themselves. tests/agents installs them and has their model.
 With BAWN_ALL_AGENTS=1 all agents are tried whose profile keeps a key outside, not only two."""
-import base64
 import json
 import os
 import pathlib
 
 import catalogue
 import lab as labs
+import login_world
 import model_world
 from session import Skip
 
@@ -75,7 +75,7 @@ def place(agent, session, text=KEY):
 def work(session, name, words, key=None, rules=(), more=None, files=None, text=KEY):
     """The task. Returns what the search inside has found, and what the world has seen."""
     agent = next(agent for agent in catalogue.AGENTS if agent.name == name)
-    environment = {**place(agent, session, text), **({key: KEY} if key else {}), **(more or {})}
+    environment = {**place(agent, session, text), **({key: text} if key else {}), **(more or {})}
     for path, content in (files or {}).items():
         catalogue.write(session.home, path, content)
     done = session.run(rules, agent.program(), *[word.replace("{prompt}", catalogue.PROMPT) for word in words], env=environment, timeout=200)
@@ -88,18 +88,21 @@ def work(session, name, words, key=None, rules=(), more=None, files=None, text=K
 
 
 def carried(asked, header):
-    return {(event[1], event[4][header]) for event in asked if event[0] == "asked" and header in event[4]}
+    return {(event[1], event[4][header].replace("bearer ", "Bearer ")) for event in asked if event[0] == "asked" and header in event[4]}
 
 
 def finishes_with_nothing_inside(session, name, words, key, hosts, header, value, **more):
+    """The key is in the variable, or in one of the files."""
     done, found, asked = work(session, name, words, key, **more)
     assert "The work is done" in done.out, done
     assert found == "found [] searched\n", found
+    assert session.events("leak") == [], session.events("leak")  # its own requests have placeholders, which look like keys
     assert carried(asked, header) == {(host, value) for host in hosts.split()}, carried(asked, header)
-    assert KEY not in done.out + done.err
+    assert more.get("text", KEY) not in done.out + done.err
     # The control: the same search in the same sandbox finds the key of the way back.
-    control = session.run([f"agent {name}", "secrets inside"], "sh", "-c", "python3 search.py; true", env={key: KEY, **(more.get("more") or {})})
-    assert control.out == "found ['environ of a process', 'environment', 'memory of a process'] searched\n", control
+    control = session.run([f"agent {name}", "secrets inside"], "sh", "-c", "python3 search.py; true", env={**({key: more.get("text", KEY)} if key else {}), **(more.get("more") or {})})
+    places = ["environ of a process", "environment", "memory of a process"] if key else ["a file"]
+    assert control.out == f"found {places} searched\n", control
 
 
 def test(name, words, key, hosts, header, value=KEY, **more):
@@ -114,25 +117,23 @@ def test(name, words, key, hosts, header, value=KEY, **more):
 MARK = "/+token-0123456789abcdefghij"  # in every token of the world's server of logins
 
 
-def part(data) -> str:
-    return base64.urlsafe_b64encode(json.dumps(data).encode()).decode().rstrip("=")
-
-
-def with_login(name, words, path, login, hosts):
+def with_login(name, words, path, login, hosts, files=None, mark=MARK, which="its login", **more):
     """A login that has run out: the agent refreshes it, and works with the new token."""
 
     def run(session):
-        done, found, seen = work(session, name, words, files={path: login}, text=MARK)
+        done, found, seen = work(session, name, words, files={path: login, **(files or {})}, text=mark, **more)
         assert "The work is done" in done.out and found == "found [] searched\n", (done, found)
+        assert session.events("leak") == [], session.events("leak")
         [issued] = [event[1] for event in seen if event[0] == "issued"]
         bearers = carried(seen, "authorization")
         assert (hosts, f"Bearer {issued['access_token']}") in bearers, bearers
-        assert issued["refresh_token"] in (session.home / path).read_text() and MARK not in done.out + done.err
+        assert all(token in (session.home / path).read_text() for token in issued.values()) and mark not in done.out + done.err
         control = session.run([f"agent {name}", "secrets inside"], "sh", "-c", "python3 search.py; true")
         assert "a file" in control.out, control
 
-    run.__name__ = f"{name}_finishes_its_task_with_its_login_outside"
-    TESTS.append(run)
+    run.__name__ = f"{name}_finishes_its_task_with_{which}_outside".replace(" ", "_")
+    if name in ("claude", "codex") or os.environ.get("BAWN_ALL_AGENTS"):
+        TESTS.append(run)
 
 
 PROMPT = "{prompt}"
@@ -141,14 +142,27 @@ with_login("claude", ("-p", PROMPT, "--dangerously-skip-permissions"), ".claude/
                               "scopes": ["user:inference", "user:profile"], "subscriptionType": "max"}}, "api.anthropic.com")
 with_login("codex", ("exec", "--skip-git-repo-check", "-c", "model=gpt-5.5", "-c", "features.enable_request_compression=false", PROMPT), ".codex/auth.json",
            {"OPENAI_API_KEY": None, "last_refresh": "2020-01-01T00:00:00.000000Z",
-            "tokens": {"id_token": ".".join((part({"alg": "RS256"}), part({"email": "me@example.com", "https://api.openai.com/auth": {
-                "chatgpt_plan_type": "pro", "chatgpt_account_id": "account-1"}}), "c2lnbmF0dXJlLXNpZ25hdHVyZS1zaWduYXR1cmU")),
+            "tokens": {"id_token": login_world.jwt({"email": "me@example.com", "https://api.openai.com/auth": {
+                "chatgpt_plan_type": "pro", "chatgpt_account_id": "account-1"}}),
                        "access_token": f"start-{MARK}", "refresh_token": f"sk-ant-ort01-start-codex{MARK}", "account_id": "account-1"}}, "chatgpt.com")
+GEMINI = {"GEMINI_CLI_TRUST_WORKSPACE": "true", "GEMINI_MODEL": "gemini-2.5-pro"}
+with_login("gemini", ("--yolo", "-p", PROMPT), ".gemini/oauth_creds.json",
+           {"access_token": f"ya29.start-{MARK}", "refresh_token": f"1//start-gemini{MARK}", "scope": "cloud-platform", "token_type": "Bearer",
+            "expiry_date": 1600000000000}, "cloudcode-pa.googleapis.com", more=GEMINI,
+           files={".gemini/settings.json": {"security": {"auth": {"selectedType": "oauth-personal"}}}, ".gemini/google_accounts.json": {"active": "me@example.com", "old": []}})
+with_login("pi", ("--provider", "anthropic", "--model", "claude-sonnet-4-5", "-p", PROMPT), ".pi/agent/auth.json",
+           {"anthropic": {"type": "oauth", "access": f"sk-ant-oat01-start-{MARK}", "refresh": f"sk-ant-ort01-start-pi{MARK}", "expires": 1600000000000},
+            "openai-codex": {"type": "oauth", "access": f"start-{MARK}", "refresh": f"rt_start-pi{MARK}", "expires": 1600000000000, "accountId": "account-1"},
+            "openrouter": {"type": "api_key", "key": f"sk-or-v1-{MARK}"}}, "api.anthropic.com")
+with_login("pi", ("--provider", "openai-codex", "--model", "gpt-5.5", "-p", PROMPT), ".pi/agent/auth.json",
+           {"openai-codex": {"type": "oauth", "access": login_world.jwt({"https://api.openai.com/auth": {"chatgpt_account_id": "account-1"}}),
+                             "refresh": f"rt_start-pi{login_world.SIGNATURE}", "expires": 1600000000000, "accountId": "account-1"}},
+           "chatgpt.com", mark=login_world.SIGNATURE, which="a login for ChatGPT")
 test("claude", ("-p", PROMPT, "--dangerously-skip-permissions"), "ANTHROPIC_API_KEY", "api.anthropic.com", "x-api-key")
 test("codex", ("exec", "--skip-git-repo-check", "-c", "model=gpt-5.5", PROMPT), "CODEX_API_KEY", "api.openai.com chatgpt.com", "authorization", f"Bearer {KEY}")
 GOOGLE = "generativelanguage.googleapis.com"
 test("gemini", ("--yolo", "-p", PROMPT), "GEMINI_API_KEY", GOOGLE, "x-goog-api-key",
-     more={"GEMINI_CLI_TRUST_WORKSPACE": "true", "GEMINI_MODEL": "gemini-2.5-pro"},
+     more=GEMINI,
      files={".gemini/settings.json": {"security": {"auth": {"selectedType": "gemini-api-key"}}}})
 test("pi", ("--provider", "anthropic", "--model", "claude-sonnet-4-5", "-p", PROMPT), "ANTHROPIC_API_KEY", "api.anthropic.com", "x-api-key")
 test("continue", ("--auto", "-p", PROMPT), "ANTHROPIC_API_KEY", "api.anthropic.com", "x-api-key",
@@ -158,3 +172,16 @@ test("opencode", ("run", "-m", "anthropic/claude-sonnet-4-5", PROMPT), "ANTHROPI
      files={".config/opencode/opencode.json": {"permission": "allow"}})
 test("kilo", ("run", "-m", "anthropic/claude-sonnet-4-5", PROMPT), "ANTHROPIC_API_KEY", "api.anthropic.com", "x-api-key",
      files={".config/kilo/kilo.json": {"permission": "allow"}})
+test("qwen", ("--auth-type", "openai", "--yolo", "-p", PROMPT), "OPENAI_API_KEY", "dashscope.aliyuncs.com", "authorization", f"Bearer {KEY}",
+     more={"OPENAI_BASE_URL": "https://dashscope.aliyuncs.com/compatible-mode/v1", "OPENAI_MODEL": "qwen3-coder-plus"})
+test("cline", ("-y", PROMPT), None, "api.anthropic.com", "x-api-key",
+     files={".cline/data/secrets.json": {"apiKey": KEY}, ".cline/data/globalState.json": {
+         "welcomeViewCompleted": True, **{f"{mode}ModeApi{what}": value for mode in ("act", "plan") for what, value in (
+             ("Provider", "anthropic"), ("ModelId", "claude-sonnet-4-5-20250929"))}}})
+TOKEN = "gho_An0Agents0R3al0Token0123456789abcdef"  # it takes no other kind
+test("copilot", ("-p", PROMPT, "--allow-all"), "COPILOT_GITHUB_TOKEN", "api.github.com api.individual.githubcopilot.com", "authorization",
+     f"Bearer {TOKEN}", text=TOKEN, rules=["connect api.github.com/copilot_internal/** GET"])
+with_login("opencode", ("run", "-m", "openai/gpt-5.5", PROMPT), ".local/share/opencode/auth.json",
+           {"openai": {"type": "oauth", "access": login_world.jwt({"https://api.openai.com/auth": {"chatgpt_account_id": "account-1"}}),
+                       "refresh": f"rt_start-opencode{login_world.SIGNATURE}", "expires": 1600000000000, "accountId": "account-1"}},
+           "chatgpt.com", mark=login_world.SIGNATURE, files={".config/opencode/opencode.json": {"permission": "allow"}})

@@ -1,5 +1,8 @@
 """A server of logins whose refresh tokens are used once. A token that begins with START is the first of a login; after that only the last one
-that was issued is good. The path says how it answers."""
+that was issued is good. The path says how it answers. Google's keeps its refresh tokens, and answers without one. Where a refresh token begins
+with "rt_", access tokens are JWTs, and all tokens have SIGNATURE."""
+import base64
+import gzip
 import itertools
 import json
 import threading
@@ -7,7 +10,9 @@ import urllib.parse
 
 import world
 
-START = "sk-ant-ort01-start-"
+START = ("sk-ant-ort01-start-", "1//start-", "rt_start-")
+SIGNATURE = "c2lnbmF0dXJlLXNpZ25hdHVyZS1zaWduYXR1cmU"
+GOOGLE = "oauth2.googleapis.com"
 LOCK = threading.Lock()
 NUMBERS = itertools.count(1)
 ISSUED, USED, ACCESS = set(), set(), set()
@@ -20,15 +25,24 @@ def grant_of(handler, body):
     return dict(urllib.parse.parse_qsl(body.decode(), strict_parsing=True))
 
 
-def issue(token):
+def jwt(claims, end="") -> str:
+    return ".".join([*(base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in ({"alg": "RS256"}, claims)), SIGNATURE + end])
+
+
+def issue(token, is_google):
     """The tokens that follow; None for one that is not good."""
     with LOCK:
         if token in USED or not (token in ISSUED or token.startswith(START)):
             return None
+        if is_google:
+            return {"access_token": f"ya29.{next(NUMBERS):06}-access/+token-0123456789abcdefghij"}
         USED.add(token)
         number = next(NUMBERS)
         tokens = {"access_token": f"sk-ant-oat01-{number:06}-access/+token-0123456789abcdefghij",
                   "refresh_token": f"sk-ant-ort01-{number:06}-refresh/+token-0123456789abcdefghij"}
+        if token.startswith("rt_"):
+            tokens = {"access_token": jwt({"https://api.openai.com/auth": {"chatgpt_account_id": "account-1"}}, f"{number:06}"),
+                      "refresh_token": f"rt_{number:06}-{SIGNATURE}"}
         ISSUED.add(tokens["refresh_token"])
         ACCESS.add(tokens["access_token"])
     return tokens
@@ -53,6 +67,9 @@ def text_of(path, tokens):
 def reply(handler, status, body):
     handler.send_response(status)
     handler.send_header("Content-Type", "application/json")
+    if handler.path.startswith("/gzip/"):
+        handler.send_header("Content-Encoding", "gzip")
+        body = gzip.compress(body)
     handler.send_header("Content-Length", str(len(body)))
     handler.end_headers()
     handler.wfile.write(body)
@@ -60,6 +77,10 @@ def reply(handler, status, body):
 
 def answer(handler, body):
     """POST …/token. Returns whether the request was one."""
+    is_google = handler.headers.get("Host") == GOOGLE
+    if is_google and handler.path == "/tokeninfo":
+        reply(handler, 200, b'{"scope": "cloud-platform", "expires_in": 3600}')
+        return True
     if handler.command != "POST" or not handler.path.endswith("/token"):
         return False
     grant = grant_of(handler, body)
@@ -67,7 +88,7 @@ def answer(handler, body):
     if handler.path.startswith("/busy/"):
         reply(handler, 503, b'{"error": "busy"}')
         return True
-    tokens = issue(grant.get("refresh_token", ""))
+    tokens = issue(grant.get("refresh_token", ""), is_google)
     if not tokens:
         reply(handler, 400, b'{"error": "invalid_grant"}')
         return True

@@ -237,6 +237,57 @@ def stand_ins_never_go_to_the_host(session):
     assert REFRESH not in out and ACCESS not in out, out
 
 
+COPIED = ["connect allowed.test", f"copy ~/{FILE}", f"secret login ~/{FILE} oauth to allowed.test"]
+
+
+@test
+@sanitized_too
+def of_a_copied_file_new_tokens_alone_reach_the_host(session):
+    put(session)
+    before = on_host(session)
+    out = agent(session, "print(me(), refresh()[0], me()); whole = login(); whole['run'] = '!touch owned'; FILE.write_text(json.dumps(whole))", COPIED)
+    [(issued,)] = seen(session, "issued")
+    assert out == "200 200 200\n", out
+    before["oauth"].update(accessToken=issued["access_token"], refreshToken=issued["refresh_token"], expiresAt=on_host(session)["oauth"]["expiresAt"])
+    assert on_host(session) == before
+    mine = {"oauth": {"accessToken": ACCESS + "-mine", "refreshToken": REFRESH + "-mine", "expiresAt": LATER}}
+    agent(session, f"FILE.write_text(json.dumps({mine!r}))", COPIED)
+    assert on_host(session) == before
+    agent(session, f"FILE.write_text(json.dumps({mine!r}))")  # the control
+    assert on_host(session) == mine
+
+
+@test
+def a_login_made_in_a_copied_file_stays_inside_while_the_hosts_tokens_change(session):
+    put(session)
+    agent(session, "whole = login(); whole['mine'] = {'access': 'made-inside-0123'}; FILE.write_text(json.dumps(whole)); refresh()", COPIED)
+    out = agent(session, "print(json.dumps(login()), me())", COPIED)
+    assert '"mine": {"access": "made-inside-0123"}' in out and out.endswith(" 200\n"), out
+    assert "mine" not in on_host(session)
+    out = agent(session, "print(FILE.read_text())", [*COPIED, "secrets inside"])
+    assert json.loads(out) == on_host(session), out  # the way back is a copy as it is
+    out = agent(session, "print(FILE.read_text())", COPIED)
+    assert on_host(session)["oauth"]["refreshToken"] not in out, out
+
+
+@test
+def entries_that_no_rule_names_come_in_as_they_are(session):
+    path = session.home / FILE
+    put(session)
+    whole = {**on_host(session), "api": {"key": "a-key-of-anothers-0123"}, "named": {"key": "a-key-to-keep-0123"}, "ref": {"key": "$SOME_VARIABLE"}}
+    path.write_text(json.dumps(whole))
+    rules = [*COPIED, f"secret login ~/{FILE} named to other.test", f"secret login ~/{FILE} ref to other.test", f"secret login ~/{FILE} none to other.test"]
+    inside = json.loads(agent(session, "print(FILE.read_text())", rules))
+    assert inside["api"] == whole["api"] and inside["ref"] == whole["ref"] and inside["theme"] == "dark", inside
+    assert inside["named"] != whole["named"] and inside["oauth"]["accessToken"] != ACCESS, inside
+    session.lab.take()
+    send = """print(urllib.request.urlopen(urllib.request.Request("https://%s/me", headers={"X-Api-Key": login()["named"]["key"]}), context=TLS).status)"""
+    done = session.run(rules, "/usr/bin/python3", "-c", AGENT + send % "allowed.test", env=caller(session))  # another entry's host
+    assert "HTTP Error 403" in done.err and "a-key-to-keep-0123" not in repr(session.lab.take()), done
+    done = session.run([*rules, "connect other.test"], "/usr/bin/python3", "-c", AGENT + send.replace("/me", "/") % "other.test", env=caller(session))
+    assert done.out == "200\n" and "a-key-to-keep-0123" in repr(session.lab.take()), done
+
+
 def begin_late_refresh(session):
     """A refresh whose answer waits until it is released. Returns bawn and the tokens that the server has issued."""
     put(session)

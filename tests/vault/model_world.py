@@ -5,9 +5,24 @@ import json
 import model
 import world
 
-HOSTS = ("api.anthropic.com", "api.openai.com", "chatgpt.com", "generativelanguage.googleapis.com")
-LOGIN_HOSTS = ("platform.claude.com", "auth.openai.com")
+HOSTS = ("api.anthropic.com", "api.openai.com", "chatgpt.com", "generativelanguage.googleapis.com",
+         "cloudcode-pa.googleapis.com", "dashscope.aliyuncs.com", "api.github.com", "api.githubcopilot.com", "api.individual.githubcopilot.com")
+LOGIN_HOSTS = ("platform.claude.com", "auth.openai.com", "oauth2.googleapis.com")
 MODELS = {}
+
+# What codex, gemini and copilot ask about an account.
+ACCOUNT = {
+    "/backend-api/wham/accounts/check": {"account_ordering": ["account-1"], "accounts": [
+        {"id": "account-1", "workspace_backend_origin": "NO_CONSTRAINT", "account_routing_override": "NO_CONSTRAINT"}]},
+    "/v1internal:loadCodeAssist": {"currentTier": {"id": "standard-tier"}, "cloudaicompanionProject": "project-1"},
+    "/copilot_internal/user": {"login": "me", "chat_enabled": True, "copilot_plan": "individual",
+                               "endpoints": {"api": "https://api.individual.githubcopilot.com"}},
+    "/models": {"data": [{"id": name, "name": name, "vendor": "OpenAI", "version": name, "object": "model", "model_picker_enabled": True,
+                          "policy": {"state": "enabled"}, "supported_endpoints": ["/chat/completions"], "capabilities": {
+                              "family": name, "type": "chat", "object": "model_capabilities", "tokenizer": "o200k_base",
+                              "limits": {"max_context_window_tokens": 128000, "max_output_tokens": 16384, "max_prompt_tokens": 111616},
+                              "supports": {"streaming": True, "tool_calls": True}}} for name in ("claude-sonnet-4.5", "gpt-5-mini")]},
+}
 
 
 def current():
@@ -27,20 +42,20 @@ def take_over(handler):
     base = model.handler_of(current())
 
     class Handler(base):
+        def do_POST(self):
+            if not self.path.startswith("/v1internal:") or "enerateContent" in self.path:
+                return super().do_POST()
+            self.body()
+            return self.reply(ACCOUNT.get(self.path, {}))
+
         def do_GET(self):
-            if self.path == "/backend-api/wham/accounts/check":  # which host codex's account is served by
-                account = {"id": "account-1", "workspace_backend_origin": "NO_CONSTRAINT", "account_routing_override": "NO_CONSTRAINT"}
-                text = json.dumps({"accounts": [account], "account_ordering": ["account-1"]}).encode()
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(text)))
-                self.end_headers()
-                self.wfile.write(text)
-                return None
+            if self.path in ACCOUNT:
+                return self.reply(ACCOUNT[self.path])
             if "upgrade" not in headers:
                 return super().do_GET()
             self.send_response(426)
             self.send_header("Content-Length", "0")
             self.end_headers()
+            return None
 
     handler.__class__ = Handler

@@ -143,14 +143,6 @@ except (OSError, ssl.SSLError) as error: print(type(error).__name__)
 
 
 @test
-def compressed_echoes_do_not_pass(session):
-    done = curl(session, '-w "%{http_code}" -H "x-api-key: $API_KEY" --compressed https://allowed.test/gzip')
-    assert done.out == "bawn: the answer of allowed.test is refused: it is compressed, which was not asked for.\n502", done
-    [(_, _, headers, _)] = requests(session)
-    assert headers["accept-encoding"] == "identity" and headers["x-api-key"] == SECRET, headers
-
-
-@test
 def pieces_of_an_answer_cannot_be_asked_for(session):
     """Byte by byte, no piece would be the secret."""
     done = curl(session, '-r 0-3 -H "x-api-key: $API_KEY" https://allowed.test/')

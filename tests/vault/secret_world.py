@@ -1,6 +1,7 @@
 """The world outside, for the tests of secrets: that of tests/egress, with a server that remembers the requests' headers, sends them back in
 many ways, and has bad certificates at some ports."""
 import gzip
+import hashlib
 import json
 import pathlib
 import ssl
@@ -10,11 +11,14 @@ import threading
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "egress"), str(HERE.parent / "agents")]
+import forge_world
 import login_world
 import model_world
+import packed_world
 import world
 
-EXPIRED, WRONG_NAME, UNKNOWN, OLD_TLS = 8441, 8442, 8443, 8444
+EXPIRED, WRONG_NAME, UNKNOWN, OLD_TLS, RENEGOTIATES = 8441, 8442, 8443, 8444, 8445
+ALLOW_RENEGOTIATION = 1 << 8  # of OpenSSL; Python has no name for it
 RELEASED = threading.Event()
 STORED = {"headers": b""}
 
@@ -24,6 +28,7 @@ class Api(world.SecureWeb):
         is_one = super().parse_request()
         if is_one:
             model_world.take_over(self)
+            forge_world.take_over(self)
         return is_one
 
     def remember(self) -> bytes:
@@ -53,6 +58,10 @@ class Api(world.SecureWeb):
         self.wfile.write(b"0\r\n\r\n")
 
     def do_GET(self):
+        if self.headers.get("Upgrade") and self.path.startswith("/ws-"):
+            world.saw("request", self.command, self.path, {name.lower(): value for name, value in self.headers.items()}, "")
+            packed_world.upgrade(self, self.headers_text())
+            return
         if self.headers.get("Upgrade") or self.path.startswith("/bytes/"):
             world.saw("request", self.command, self.path, {name.lower(): value for name, value in self.headers.items()}, "")
             super().do_GET()
@@ -61,14 +70,9 @@ class Api(world.SecureWeb):
         if login_world.answer(self, body):
             return
         echo, path = self.headers_text(), self.path
-        if path == "/gzip":
-            self.send_response(200)
-            self.send_header("Content-Encoding", "gzip")
-            packed = gzip.compress(echo)
-            self.send_header("Content-Length", str(len(packed)))
-            self.end_headers()
-            self.wfile.write(packed)
-        elif path == "/chunks":
+        if packed_world.answer(self, echo):
+            return
+        if path == "/chunks":
             self.send_chunks([echo[i : i + 3] for i in range(0, len(echo), 3)])
         elif path == "/in-head":
             self.send_response(200, "OK " + self.headers.get("Authorization", ""))
@@ -111,6 +115,8 @@ class Api(world.SecureWeb):
             RELEASED.set()
             login_world.RELEASED.set()
             self.reply(b"released")
+        elif path == "/hash":
+            self.reply(hashlib.sha256(body).hexdigest().encode())
         elif path == "/post":
             self.reply(body)
         else:
@@ -174,6 +180,10 @@ def main():
     for port, tls in ((EXPIRED, context_of("expired")), (WRONG_NAME, context_of("wrong")), (UNKNOWN, context_of("unknown")),
                       (OLD_TLS, context_of("server", ssl.TLSVersion.TLSv1_1))):
         world.start(world.HOST4, port, Api, tls)
+    renegotiates = context_of("server")
+    renegotiates.maximum_version = ssl.TLSVersion.TLSv1_2
+    renegotiates.options = (renegotiates.options | ALLOW_RENEGOTIATION) & ~ssl.OP_NO_RENEGOTIATION
+    world.start(world.HOST4, RENEGOTIATES, Api, renegotiates)
     world.SecureWeb = Api
     world.main()
 

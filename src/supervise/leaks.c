@@ -1,0 +1,128 @@
+/* Secrets of the host in what a run sends: what the vault's front is to search for, and what it finds. */
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/text.h"
+#include "journal/leaked.h"
+#include "supervise/vault.h"
+
+enum { MOST_LEAKS = 256 }; /* a front that was taken over must not fill the disk */
+
+int leaks_begin(struct vault *vault, struct err *err)
+{
+    if (getrandom(vault->leak_salt, sizeof(vault->leak_salt), 0) != (ssize_t)sizeof(vault->leak_salt))
+        return err_sys(err, errno, "cannot get random bytes");
+    return 0;
+}
+
+static void add_hex(struct buf *lines, const unsigned char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        buf_printf(lines, "%02x", bytes[i]);
+}
+
+/* `known KIND SIZE HASH NAME`: the front gets no value. */
+static void add_word(const struct vault *vault, enum leak_kind kind, const char *name, struct bytes word,
+                     struct buf *lines)
+{
+    unsigned char digest[KEY_WORD_DIGEST];
+    word_digest(vault->leak_salt, word, digest);
+    buf_printf(lines, "known %s %zu ", leak_kind_name(kind), word.size);
+    add_hex(lines, digest, sizeof(digest));
+    buf_printf(lines, " %s\n", name);
+}
+
+static bool has_decoy(const struct vault *vault)
+{
+    vec_each (const struct operation, operation, &vault->plan->operations) {
+        if (operation->kind == OP_DECOY && strcmp(operation->name, CANARY_DECOY) == 0)
+            return vault->canary;
+    }
+    return false;
+}
+
+/* --- values of variables ---------------------------------------------------------------------------------------------- */
+
+/* Desktops and logins name their sockets and hosts in these. */
+static bool is_of_desktop(const char *name)
+{
+    static const char *const beginnings[] = {"DBUS_", "DESKTOP_", "SESSION_", "SSH_", "XDG_"};
+    for (size_t i = 0; i < array_len(beginnings); i++) {
+        if (text_starts_with(name, beginnings[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Is the value inside by the policy, under whichever name? Then the command may send it. */
+static bool is_given(const struct vault *vault, const struct secret *secret)
+{
+    vec_each (const struct operation, operation, &vault->plan->operations) {
+        const char *given = operation->kind == OP_ENV_SET ? operation->value
+                            : operation->kind == OP_ENV_PASS
+                                ? text_variable(vault->environment, operation->name)
+                                : NULL;
+        if (given && strstr(given, secret->value))
+            return true;
+    }
+    return false;
+}
+
+/* Values of variables that look random, and that the policy does not give to the command. */
+static void add_variables(struct vault *vault, struct buf *lines)
+{
+    struct secrets secrets;
+    secrets_find(&vault->arena, vault->environment, &secrets);
+    for (size_t i = 0; i < secrets.known.count; i++) {
+        const struct secret *secret = &secrets.known.at[i];
+        struct bytes word = word_longest(bytes_of(secret->value, secret->size));
+        if (word_is_random(word) && !is_of_desktop(secret->name) && !is_given(vault, secret))
+            add_word(vault, LEAK_VALUE, arena_printf(&vault->arena, "$%s", secret->name), word, lines);
+    }
+    secrets_free(&secrets);
+}
+
+void leaks_add_settings(struct vault *vault, struct buf *lines)
+{
+    const struct operation *leak = operations_find(&vault->plan->operations, OP_LEAK);
+    if (!leak || strcmp(leak->value, "off") == 0)
+        return;
+    buf_printf(lines, "leak %s ", leak->value);
+    add_hex(lines, vault->leak_salt, sizeof(vault->leak_salt));
+    buf_add_char(lines, '\n');
+    if (has_decoy(vault)) {
+        add_word(vault, LEAK_CANARY, CANARY_PLACE, bytes_of(vault->canary->id, strlen(vault->canary->id)),
+                 lines);
+        add_word(vault, LEAK_CANARY, CANARY_PLACE,
+                 bytes_of(vault->canary->secret, strlen(vault->canary->secret)), lines);
+    }
+    add_variables(vault, lines);
+}
+
+/* ---------------------------------------------------------------------------------------------------------------------- */
+
+/* The front may be taken over: what it says is shown to a person. */
+static const char *printable(struct arena *arena, const char *text)
+{
+    auto_buf struct buf out = {0};
+    text_add_printable(&out, text, strlen(text));
+    return arena_str(arena, buf_text(&out));
+}
+
+void leaks_note(struct vault *vault, char *rest)
+{
+    const char *kind_word = strsep(&rest, " "), *host = rest ? strsep(&rest, " ") : NULL,
+               *port = rest ? strsep(&rest, " ") : NULL, *done = rest ? strsep(&rest, " ") : NULL;
+    enum leak_kind kind = leak_kind_named(kind_word);
+    if (!rest || !kind || vault->leaked.count == MOST_LEAKS)
+        return;
+    struct leaked leaked = {.what = leak_what(&vault->arena, kind, printable(&vault->arena, rest)),
+                            .host = printable(&vault->arena, host),
+                            .is_stopped = strcmp(done, "stopped") == 0};
+    journal_event(vault->journal, "leak", "what", leaked.what, "host", leaked.host, "port", port, "done",
+                  leaked.is_stopped ? "stopped" : "passed on");
+    vec_push(&vault->leaked, leaked);
+    if (vault->tell_leaked)
+        vault->tell_leaked(vault->context, &vault->leaked.at[vault->leaked.count - 1]);
+}
