@@ -122,13 +122,13 @@ static struct bytes find_in_json(struct arena *arena, struct json_value value, c
 static struct bytes find_in_lines(struct bytes text, const char *key)
 {
     struct bytes line;
-    size_t key_size = strlen(key);
+    size_t size_of_key = strlen(key);
     while (bytes_take_line(&text, &line)) {
         while (line.size && (*line.at == ' ' || *line.at == '\t'))
             line = bytes_after(line, 1);
         if (!bytes_start_with(line, key))
             continue;
-        line = bytes_after(line, key_size);
+        line = bytes_after(line, size_of_key);
         while (line.size && (*line.at == ' ' || *line.at == '\t'))
             line = bytes_after(line, 1);
         if (!line.size || (*line.at != '=' && *line.at != ':'))
