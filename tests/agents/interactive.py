@@ -43,16 +43,25 @@ def chosen(text):
 
 
 def choose(terminal, asked, wanted):
-    """Moves to the answer and takes it. A key that comes too early is lost, so it is pressed until something happens."""
+    """Moves to the answer and takes it. A key that comes too early is lost, so it is pressed until something happens. A key that only comes
+    late is not pressed again soon: two of them would lead past the answer, which must stay chosen for a moment before it is taken."""
+
+    def moves_on(line, seconds):
+        with contextlib.suppress(AssertionError):
+            scratch.until(lambda: asked not in (now := terminal.text()) or chosen(now) not in ("", line), "", seconds)
+            return True
+        return False
 
     def step(text):
         if asked not in text:
             return True
         line = chosen(text)
-        if line:
-            terminal.keys("Enter" if wanted in line else "Down")
-            with contextlib.suppress(AssertionError):
-                scratch.until(lambda: asked not in (now := terminal.text()) or chosen(now) not in ("", line), "", 1)
+        if line and wanted not in line:
+            terminal.keys("Down")
+            moves_on(line, 10)
+        elif line and not moves_on(line, 1):
+            terminal.keys("Enter")
+            moves_on(line, 10)
         return False
 
     terminal.wait(step, f"the dialog takes '{wanted}'")
