@@ -22,30 +22,14 @@
 #include "kernel/landlock.h"
 #include "kernel/loopback.h"
 #include "unit.h"
-
-enum { BROKEN = 200 };
+#include "walled.h"
 
 static char folder[] = "/tmp/bawn-egress-walls-XXXXXX";
 static char secret[64], planted[64], service[64];
 
-/* What `act` gives in a child of its own, 0 or an errno. */
 static int outcome(int (*act)(void), bool is_locked_in)
 {
-    fflush(stdout);
-    pid_t child = fork();
-    if (child == 0) {
-        struct err err;
-        if (is_locked_in && sandbox_enter(&err) < 0)
-            _exit(BROKEN);
-        _exit(act());
-    }
-    int status;
-    return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : BROKEN;
-}
-
-static int errno_of(long result)
-{
-    return result < 0 ? errno : 0;
+    return outcome_behind(is_locked_in ? sandbox_enter : NULL, act);
 }
 
 static int read_secret(void)

@@ -21,33 +21,29 @@
 #include "kernel/landlock.h"
 #include "unit.h"
 #include "vault/vault.h"
+#include "walled.h"
 
-enum { BROKEN = 200 };
 enum side { WITHOUT_WALLS, FRONT, BACK };
 
 static char folder[] = "/tmp/bawn-vault-walls-XXXXXX";
 static char secret[64], planted[64];
 static int opened = -1, unbound = -1; /* a file that can be written and a socket, from before the walls */
 
-/* What `act` gives in a child of its own, 0 or an errno. */
-static int outcome(int (*act)(void), enum side side)
+static int enter_front(struct err *err)
 {
-    fflush(stdout);
-    pid_t child = fork();
-    if (child == 0) {
-        struct err err;
-        signal(SIGXFSZ, SIG_IGN);
-        if (side != WITHOUT_WALLS && confine(side == BACK, &err) < 0)
-            _exit(BROKEN);
-        _exit(act());
-    }
-    int status;
-    return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : BROKEN;
+    signal(SIGXFSZ, SIG_IGN);
+    return confine(false, err);
 }
 
-static int errno_of(long result)
+static int enter_back(struct err *err)
 {
-    return result < 0 ? errno : 0;
+    signal(SIGXFSZ, SIG_IGN);
+    return confine(true, err);
+}
+
+static int outcome(int (*act)(void), enum side side)
+{
+    return outcome_behind(side == FRONT ? enter_front : side == BACK ? enter_back : NULL, act);
 }
 
 static int read_secret(void)

@@ -11,9 +11,8 @@
 
 #include "kernel/landlock.h"
 #include "unit.h"
+#include "walled.h"
 #include "web/visit.h"
-
-enum { BROKEN = 200 };
 
 static char folder[] = "/tmp/bawn-web-walls-XXXXXX";
 static char state_file[128], planted[128];
@@ -47,24 +46,14 @@ static void prepare(void)
     is_prepared = atexit(tidy_up) == 0;
 }
 
-/* What `act` gives in a child of its own, 0 or an errno. */
-static int outcome(int (*act)(void), bool is_locked_in)
+static int enter(struct err *err)
 {
-    fflush(stdout);
-    pid_t child = fork();
-    if (child == 0) {
-        struct err err = {0};
-        if (is_locked_in && web_sandbox_enter(&place, &err) < 0)
-            _exit(BROKEN);
-        _exit(act());
-    }
-    int status;
-    return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : BROKEN;
+    return web_sandbox_enter(&place, err);
 }
 
-static int errno_of(long result)
+static int outcome(int (*act)(void), bool is_locked_in)
 {
-    return result < 0 ? errno : 0;
+    return outcome_behind(is_locked_in ? enter : NULL, act);
 }
 
 static int read_state(void)
