@@ -27,3 +27,13 @@ const char *leak_what(struct arena *arena, enum leak_kind kind, const char *name
         return "nothing";
     }
 }
+
+const char *leak_refusal(struct arena *arena, const char *host, const char *what)
+{
+    return arena_printf(
+        arena,
+        "this request to %s was stopped, on purpose: it has %s in it. Do not send it in another "
+        "form. If it is no secret, ask the person who started this run: `leak warn` in their "
+        "policy lets it pass",
+        host, what);
+}

@@ -24,6 +24,9 @@ enum leak_kind leak_kind_named(const char *name); /* LEAK_NONE: there is no such
 /* "a key (ghp_…)" */
 const char *leak_what(struct arena *arena, enum leak_kind kind, const char *name) returns_text;
 
+/* What a program inside is told when a request was stopped for it, without the last dot. */
+const char *leak_refusal(struct arena *arena, const char *host, const char *what) returns_text;
+
 /* One that a run has sent, or tried to send. */
 struct leaked {
     const char *what, *host;

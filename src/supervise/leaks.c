@@ -112,10 +112,10 @@ static const char *printable(struct arena *arena, const char *text)
 
 void leaks_note(struct vault *vault, char *rest)
 {
-    const char *kind_word = strsep(&rest, " "), *host = rest ? strsep(&rest, " ") : NULL,
-               *port = rest ? strsep(&rest, " ") : NULL, *done = rest ? strsep(&rest, " ") : NULL;
-    enum leak_kind kind = leak_kind_named(kind_word);
-    if (!rest || !kind || vault->leaked.count == MOST_LEAKS)
+    const char *host = strsep(&rest, " "), *port = rest ? strsep(&rest, " ") : NULL,
+               *kind_word = rest ? strsep(&rest, " ") : NULL, *done = rest ? strsep(&rest, " ") : NULL;
+    enum leak_kind kind = rest ? leak_kind_named(kind_word) : LEAK_NONE;
+    if (!kind || vault->leaked.count == MOST_LEAKS)
         return;
     struct leaked leaked = {.what = leak_what(&vault->arena, kind, printable(&vault->arena, rest)),
                             .host = printable(&vault->arena, host),

@@ -134,7 +134,7 @@ int leaks_begin(struct vault *vault, struct err *err) must_check;
 /* Lines for the front: what requests are searched for. */
 void leaks_add_settings(struct vault *vault, struct buf *lines);
 
-/* `leak KIND HOST PORT DONE NAME` from the front, without its first word: records it, and reports it. */
+/* `leak HOST PORT KIND DONE NAME` from the front, without its first word: records it, and reports it. */
 void leaks_note(struct vault *vault, char *rest);
 
 /* --- secret_source.c --- */

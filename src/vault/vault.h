@@ -43,7 +43,6 @@
  *   pushing.c     a push: its commands, and the commits that prove a fast-forward
  *   body.c, head.c, refusal.c  HTTP
  *   repository.c  requests of git
- *   leak.c        the search for secrets of the host
  *   settings.c    which placeholder belongs to which secret and hosts, and which rules judge requests
  *   confine.c     the walls that both put around themselves
  */
@@ -55,10 +54,10 @@
 #include "base/token.h"
 #include "base/vec.h"
 #include "git/push.h"
+#include "journal/leak.h"
 #include "kernel/handed.h"
 #include "kernel/poller.h"
 #include "policy/policy.h"
-#include "vault/leak.h"
 
 enum {
     VAULT_MOST_CONNECTIONS = 4096,
@@ -88,12 +87,8 @@ struct vault_forge {
     struct push_rule push; /* without refs nothing may be pushed */
 };
 
-/* What is done about a secret of the host in a request. */
-enum leak_answer { LEAK_IGNORE, LEAK_WARN, LEAK_BLOCK };
-
 struct vault_settings {
     struct arena arena;
-    enum leak_answer leak_answer;
     struct leak_table leaks; /* what requests are searched for */
     VEC(struct vault_secret) secrets;
     VEC(struct vault_forge) forges;
