@@ -40,9 +40,9 @@ struct rule;
     X(OP_ENV_PASS, "env-pass")   /* `name`: the caller's value */                                            \
     X(OP_ENV_SET, "env-set")     /* `name`, `value` */                                                       \
     X(OP_SECRET, "secret")       /* `name`: a placeholder inside; `value`: the hosts that get the secret */  \
-    X(OP_LEAK, "leak")           /* `value`: what is done about secrets in inspected requests */             \
-    X(OP_FORGE, "forge")         /* `name`: a repository on a server; `value`: what git may do there */      \
-    X(OP_LIMIT, "limit")         /* `name`, `amount` (none: no limit) */                                     \
+    X(OP_LEAK, "leak")   /* `value`: what is done about secrets in requests; `name`: in plain ones */        \
+    X(OP_FORGE, "forge") /* `name`: a repository on a server; `value`: what git may do there */              \
+    X(OP_LIMIT, "limit") /* `name`, `amount` (none: no limit) */                                             \
     X(OP_ARTIFACTS, "artifacts") /* `name`: a build directory: new programs there are not reported */        \
     X(OP_REQUIRE, "require")     /* `name`: namespaces; the run is refused without them */                   \
     X(OP_GUARD, "guard")         /* `value`: a command that is asked about or refused when it is executed */ \

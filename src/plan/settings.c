@@ -205,13 +205,22 @@ void plan_add_secrets(struct plan *plan)
     }
 }
 
-/* Only requests to hosts at which TLS ends at the vault can be searched. */
+/* Only requests to hosts at which TLS ends at the vault can be searched, and plain ones that the network helper relays. */
 void plan_add_leak(struct plan *plan)
 {
     const struct rule *rule = decide_setting(plan->policy, VERB_LEAK);
-    if (operations_find(&plan->operations, OP_SECRET) || operations_find(&plan->operations, OP_REQUEST))
-        plan_add(plan,
-                 (struct operation){.kind = OP_LEAK, .because = rule, .value = rule ? rule->text : "warn"});
+    const char *answer = rule ? rule->text : "warn";
+    size_t size = strcspn(answer, " ");
+    const char *net = operations_net(&plan->operations);
+    bool is_relayed = strcmp(net, "allow") == 0 ||
+                      (strcmp(net, "off") == 0 && operations_find(&plan->operations, OP_HOST_PORT));
+    bool is_plain = answer[size] && is_relayed;
+    if (is_plain || operations_find(&plan->operations, OP_SECRET) ||
+        operations_find(&plan->operations, OP_REQUEST))
+        plan_add(plan, (struct operation){.kind = OP_LEAK,
+                                          .because = rule,
+                                          .name = is_plain ? "plain" : NULL,
+                                          .value = arena_copy(plan->policy->arena, answer, size)});
 }
 
 static enum limit_means means_of(const struct plan *plan, enum limit limit)

@@ -183,6 +183,15 @@ static int add_guard(struct parser *parser, uint32_t line, const struct word *wo
     return 0;
 }
 
+/* `leak block plain`: both words are one object. */
+static void add_plain_leak(struct parser *parser, const struct word *words, struct rule rule)
+{
+    struct word both = words[0];
+    both.text = arena_printf(parser->arena, "%s plain", words[0].text);
+    both.written = arena_printf(parser->arena, "%s %s", words[0].written, words[1].written);
+    add_rule(parser, &both, rule);
+}
+
 static void parse_words(struct parser *parser, uint32_t line, word_list *words)
 {
     struct rule rule = {.source = parser->source, .line = line};
@@ -228,7 +237,13 @@ static void parse_words(struct parser *parser, uint32_t line, word_list *words)
         add_hosts(parser, &words->at[verb_at + 1], words->count - verb_at - 1, rule);
         return;
     }
-    for (size_t i = verb_at + 1; i < words->count; i++)
+    size_t first = verb_at + 1;
+    if (rule.verb == VERB_LEAK && words->count == first + 2 &&
+        strcmp(words->at[first + 1].text, "plain") == 0) {
+        add_plain_leak(parser, &words->at[first], rule);
+        return;
+    }
+    for (size_t i = first; i < words->count; i++)
         add_rule(parser, &words->at[i], rule);
 }
 

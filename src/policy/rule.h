@@ -51,7 +51,7 @@ enum object_kind {
     X(VERB_UNSET, "unset", OBJECT_ENV, "NAME")                                                               \
     X(VERB_SECRET, "secret", OBJECT_SECRET, "NAME [from SOURCE] to HOST… [in PLACE…]")                       \
     X(VERB_SECRETS, "secrets", OBJECT_NAME, "outside|inside")                                                \
-    X(VERB_LEAK, "leak", OBJECT_NAME, "warn|block|off")                                                      \
+    X(VERB_LEAK, "leak", OBJECT_NAME, "warn|block|off [plain]")                                              \
     X(VERB_FORGE, "forge", OBJECT_FORGE, "HOST/OWNER/REPO RIGHT… [token from SOURCE]")                       \
     X(VERB_LIMIT, "limit", OBJECT_LIMIT, "NAME=VALUE")                                                       \
     X(VERB_ARTIFACTS, "artifacts", OBJECT_NAME, "NAME")                                                      \

@@ -231,7 +231,8 @@ static void add_secrets(struct listing *listing)
 static void add_leak(struct listing *listing)
 {
     const struct operation *leak = operations_find(&listing->plan->operations, OP_LEAK);
-    begin(listing, "Leaks: secrets of yours in inspected requests");
+    begin(listing, leak && leak->name ? "Leaks: secrets of yours in inspected and plain requests"
+                                      : "Leaks: secrets of yours in inspected requests");
     if (leak)
         add_line(listing, leak_remark(leak->value), "", leak->because);
 }

@@ -315,7 +315,8 @@ static void collect_rest(struct screen *screen)
                          ITEM_COLUMNS));
         if (operation->kind == OP_LEAK)
             add_item(screen, LEAKS,
-                     arena_printf(arena, "secrets of yours in inspected requests: %s",
+                     arena_printf(arena, "secrets of yours in %s requests: %s",
+                                  operation->name ? "inspected and plain" : "inspected",
                                   leak_remark(operation->value)));
         if (operation->kind == OP_FORGE)
             add_item(

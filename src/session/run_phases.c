@@ -86,7 +86,9 @@ static int begin_network(struct run *run, struct err *err)
     run->has_network = true;
     network->vault_fd = run->vault.egress_fd;
     network->placeholders = vault_placeholder_lines(&run->vault);
+    network->leaks = leaks_plain_lines(&run->vault);
     network->misused = vault_note_misused;
+    network->leaked = leaks_note;
     network->misused_self = &run->vault;
     run->vault.refused = note_refused_request;
     run->vault.refused_self = network;

@@ -94,6 +94,8 @@ static int write_settings(const struct network *network, struct err *err)
     add_proxy(network, &lines);
     if (network->vault_fd >= 0)
         buf_printf(&lines, "vault %d\n%s", network->vault_fd, network->placeholders);
+    if (network->leaks)
+        buf_add_str(&lines, network->leaks);
     add_rate(network, &lines);
     if (network->held)
         buf_printf(&lines, "ask %d\n", ASK_SECONDS);

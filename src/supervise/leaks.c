@@ -1,4 +1,4 @@
-/* Secrets of the host in what a run sends: what the vault's front is to search for, and what it finds. */
+/* Secrets of the host in what a run sends: what the vault's front and bawn-egress are to search for, and what they find. */
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>
@@ -7,7 +7,7 @@
 #include "journal/leaked.h"
 #include "supervise/vault.h"
 
-enum { MOST_LEAKS = 256 }; /* a front that was taken over must not fill the disk */
+enum { MOST_LEAKS = 256 }; /* a helper that was taken over must not fill the disk */
 
 int leaks_begin(struct vault *vault, struct err *err)
 {
@@ -22,7 +22,7 @@ static void add_hex(struct buf *lines, const unsigned char *bytes, size_t size)
         buf_printf(lines, "%02x", bytes[i]);
 }
 
-/* `known KIND SIZE HASH NAME`: the front gets no value. */
+/* `known KIND SIZE HASH NAME`: neither gets a value. */
 static void add_word(const struct vault *vault, enum leak_kind kind, const char *name, struct bytes word,
                      struct buf *lines)
 {
@@ -100,9 +100,18 @@ void leaks_add_settings(struct vault *vault, struct buf *lines)
     add_variables(vault, lines);
 }
 
+const char *leaks_plain_lines(struct vault *vault)
+{
+    auto_buf struct buf lines = {0};
+    const struct operation *leak = operations_find(&vault->plan->operations, OP_LEAK);
+    if (leak && leak->name)
+        leaks_add_settings(vault, &lines);
+    return arena_str(&vault->arena, buf_text(&lines));
+}
+
 /* ---------------------------------------------------------------------------------------------------------------------- */
 
-/* The front may be taken over: what it says is shown to a person. */
+/* Both helpers may be taken over: what it says is shown to a person. */
 static const char *printable(struct arena *arena, const char *text)
 {
     auto_buf struct buf out = {0};
@@ -110,8 +119,9 @@ static const char *printable(struct arena *arena, const char *text)
     return arena_str(arena, buf_text(&out));
 }
 
-void leaks_note(struct vault *vault, char *rest)
+void leaks_note(void *self, char *rest)
 {
+    struct vault *vault = self;
     const char *host = strsep(&rest, " "), *port = rest ? strsep(&rest, " ") : NULL,
                *kind_word = rest ? strsep(&rest, " ") : NULL, *done = rest ? strsep(&rest, " ") : NULL;
     enum leak_kind kind = rest ? leak_kind_named(kind_word) : LEAK_NONE;

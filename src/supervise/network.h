@@ -33,7 +33,9 @@ struct network {
     int port_fd, link_fd;
     const char *placeholders; /* lines for the helper's settings, or NULL */
     void (*misused)(void *self, const char *name, const char *host, const char *port); /* or NULL */
-    void *misused_self;
+    const char *leaks;                      /* the same: what plain requests are searched for */
+    void (*leaked)(void *self, char *rest); /* `HOST PORT KIND DONE NAME`; or NULL */
+    void *misused_self;                     /* of both */
     int vault_fd; /* connections to hosts of secrets are handed over through it; -1: there are none. The vault owns it */
     bool has_arrivals;    /* there is no namespace: connections come on port_fd */
     pid_t helper, inside; /* the sandbox's process 1 */

@@ -179,6 +179,8 @@ int vault_begin(const struct plan *plan, const char *const *environment, const c
     vault->state = state;
     const struct operation *secret = operations_find(&plan->operations, OP_SECRET),
                            *request = operations_find(&plan->operations, OP_REQUEST);
+    if (operations_find(&plan->operations, OP_LEAK) && leaks_begin(vault, err) < 0)
+        return -1;
     if (!secret && !request)
         return 0;
     const char *path = libexec_find(&vault->arena, "bawn-vault");
@@ -197,8 +199,7 @@ int vault_begin(const struct plan *plan, const char *const *environment, const c
             add_token(vault, operation, err) < 0)
             return -1;
     }
-    return leaks_begin(vault, err) < 0 || start(vault, path, err) < 0 || wait_for_both(vault, err) < 0 ? -1
-                                                                                                       : 0;
+    return start(vault, path, err) < 0 || wait_for_both(vault, err) < 0 ? -1 : 0;
 }
 
 const char *vault_placeholder(const struct vault *vault, const char *name)

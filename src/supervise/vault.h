@@ -134,8 +134,11 @@ int leaks_begin(struct vault *vault, struct err *err) must_check;
 /* Lines for the front: what requests are searched for. */
 void leaks_add_settings(struct vault *vault, struct buf *lines);
 
-/* `leak HOST PORT KIND DONE NAME` from the front, without its first word: records it, and reports it. */
-void leaks_note(struct vault *vault, char *rest);
+/* The same for bawn-egress; "": plain requests are not searched. */
+const char *leaks_plain_lines(struct vault *vault);
+
+/* `leak HOST PORT KIND DONE NAME` from one of them, without its first word: records it, and reports it. `self` is the vault. */
+void leaks_note(void *self, char *rest);
 
 /* --- secret_source.c --- */
 
