@@ -71,6 +71,7 @@ static int write_settings(struct vault *vault, struct err *err)
             buf_add_str(&lines, "issued yes\n");
     }
     tokens_add_forges(vault->plan, &lines);
+    tokens_add_requests(vault->plan, &lines);
     judged_add_rules(vault->plan, &lines);
     leaks_add_settings(vault, &lines);
     auto_fd int fd = memfd_create("bawn-vault", MFD_CLOEXEC);

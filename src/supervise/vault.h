@@ -123,6 +123,9 @@ const struct secret_object *tokens_needed(const struct plan *plan, const struct 
 /* Lines for the vault: what git may do with repositories whose tokens stay outside. */
 void tokens_add_forges(const struct plan *plan, struct buf *lines);
 
+/* Lines for the vault: the other requests that the token of a repository goes with. */
+void tokens_add_requests(const struct plan *plan, struct buf *lines);
+
 /* `git WHAT REPOSITORY [BEFORE AFTER REF]` from the front, without its first word. It is recorded, and no more. */
 void tokens_note(struct vault *vault, char *rest);
 

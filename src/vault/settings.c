@@ -93,6 +93,24 @@ static int take_forge(struct vault_settings *settings, char *rest, struct err *e
     return 0;
 }
 
+/* "SECRET OBJECT", for requests to an API. bawn wrote the object from a rule that it has parsed. */
+static int take_api(struct vault_settings *settings, char *rest, struct err *err)
+{
+    static const struct source source = {.name = "settings", .layer = LAYER_USER};
+    struct arena *arena = &settings->arena;
+    struct diags diags = {.arena = arena};
+    auto_vec rule_list rules = {0};
+    const char *secret = strsep(&rest, " ");
+    if (rest)
+        parse_argument(arena, &source, VERB_CONNECT, rest, &rules, &diags);
+    bool is_one = diags.errors == 0 && rules.count == 1 && rules.at[0].request;
+    diags_free(&diags);
+    if (!is_one)
+        return err_set(err, "the requests that the token of '%s' goes with are not understood", secret);
+    vec_push(&settings->apis, ((struct vault_api){arena_str(arena, secret), rules.at[0]}));
+    return 0;
+}
+
 /* "LAYER LOCKED VERB OBJECT", a tab, and where the rule stands. bawn wrote it from a rule that it has parsed. */
 static int take_rule(struct vault_settings *settings, char *rest, struct err *err)
 {
@@ -165,6 +183,8 @@ static int take_line(struct vault_settings *settings, char *line, struct err *er
     }
     if (strcmp(verb, "forge") == 0 && line)
         return take_forge(settings, line, err);
+    if (strcmp(verb, "api") == 0 && line)
+        return take_api(settings, line, err);
     if (strcmp(verb, "rule") == 0 && line)
         return take_rule(settings, line, err);
     if (strcmp(verb, "leak") == 0 && line)

@@ -24,8 +24,8 @@
  *   5. Every buffer has a limit. Beyond it nothing more is read.
  *   6. At a host with a rule on requests the front judges each head, before the back gets a byte of it. A request that is refused is answered
  *      here. So these rules hold as long as the front's parsers do: one that was taken over could send any request to its hosts.
- *   7. The token of a repository goes only with the requests of git to that repository, which the back compares itself. Of a push nothing reaches the
- *      back before the front has judged all of its commands.
+ *   7. The token of a repository goes only with the requests of git to that repository, and with those that a rule with {forge} names. The back compares
+ *      both itself. Of a push nothing reaches the back before the front has judged all of its commands.
  *   8. A token that a server has issued is stored on the host before anything else is done with it (refresh.c).
  *
  * A file calls only files further down in this list:
@@ -88,6 +88,12 @@ struct vault_forge {
     struct push_rule push; /* without refs nothing may be pushed */
 };
 
+/* Requests that the token of a repository goes with, beside those of git. */
+struct vault_api {
+    const char *secret; /* as above */
+    struct rule rule;
+};
+
 /* What is done about a secret of the host in a request. */
 enum leak_answer { LEAK_IGNORE, LEAK_WARN, LEAK_BLOCK };
 
@@ -97,13 +103,14 @@ struct vault_settings {
     struct leak_table leaks; /* what requests are searched for */
     VEC(struct vault_secret) secrets;
     VEC(struct vault_forge) forges;
+    VEC(struct vault_api) apis;
     struct policy
         policy; /* rules about hosts and requests, if requests are judged; policy/decide.h decides */
 };
 
 /*
  * Lines `secret NAME PLACEHOLDER HOST:PORT…`, `token KIND ENTRY NAME PLACEHOLDER HOST:PORT…`, `forge SECRET USER HOST:PORT PATH LETTERS REF…` (a
- * letter is r, f, d, o for a right, or -), `leak warn|block KEY`, `known KIND SIZE HASH NAME`, and `rule LAYER LOCKED VERB OBJECT`, with a tab and
+ * letter is r, f, d, o for a right, or -), `api SECRET HOST:PORT/PATH METHODS`, `leak warn|block KEY`, `known KIND SIZE HASH NAME`, and `rule LAYER LOCKED VERB OBJECT`, with a tab and
  * the rule's place after it. After the line of a secret, `carrier KIND [NAME]` and `issued yes` are about it.
  */
 int settings_read(int fd, struct vault_settings *settings, struct err *err) must_check;
@@ -137,6 +144,10 @@ bool repository_has(const struct vault_settings *settings, const char *host, uin
 /* Why the request of git, or of Git LFS, for this path is refused; NULL: there is no repository with a token at this host, or it is no such request. */
 const char *repository_problem(const struct vault_settings *settings, const char *host, uint16_t port,
                                const char *path);
+
+/* The name of the token that goes with a request to an API; NULL: none does. */
+const char *repository_api_token(const struct vault_settings *settings, const char *host, uint16_t port,
+                                 struct bytes method, struct bytes target);
 
 /* --- confine --- */
 
