@@ -21,6 +21,8 @@ const char *leak_what(struct arena *arena, enum leak_kind kind, const char *name
         return "a private key";
     case LEAK_VALUE:
         return arena_printf(arena, "the value of %s", name);
+    case LEAK_TOKEN:
+        return arena_printf(arena, "a token of %s", name);
     case LEAK_CANARY:
         return arena_printf(arena, "the key of the decoy %s", name);
     default:

@@ -13,7 +13,8 @@
     X(LEAK_NONE, "none")                                                                                     \
     X(LEAK_KEY, "key")                 /* its name is the beginning of its format */                         \
     X(LEAK_PRIVATE_KEY, "private-key") /* a block of PEM or of PGP; its name is "PEM" */                     \
-    X(LEAK_VALUE, "value")             /* of a variable or a file of the host, which is its name */          \
+    X(LEAK_VALUE, "value")             /* of a variable of the host, which is its name */                    \
+    X(LEAK_TOKEN, "token")             /* in a file of the host, whose path is its name */                   \
     X(LEAK_CANARY, "canary")           /* of a decoy, whose path is its name */
 
 enum leak_kind { LEAK_KINDS(ID_OF) LEAK_KIND_COUNT };

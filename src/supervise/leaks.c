@@ -9,10 +9,19 @@
 
 enum { MOST_LEAKS = 256 }; /* a front that was taken over must not fill the disk */
 
+/* What is done about them; NULL: nothing is searched. */
+static const char *answer_to_leaks(const struct vault *vault)
+{
+    const struct operation *leak = operations_find(&vault->plan->operations, OP_LEAK);
+    return leak && strcmp(leak->value, "off") != 0 ? leak->value : NULL;
+}
+
 int leaks_begin(struct vault *vault, struct err *err)
 {
     if (getrandom(vault->leak_salt, sizeof(vault->leak_salt), 0) != (ssize_t)sizeof(vault->leak_salt))
         return err_sys(err, errno, "cannot get random bytes");
+    if (answer_to_leaks(vault))
+        vault->leak_files = leak_files_read(vault);
     return 0;
 }
 
@@ -22,9 +31,8 @@ static void add_hex(struct buf *lines, const unsigned char *bytes, size_t size)
         buf_printf(lines, "%02x", bytes[i]);
 }
 
-/* `known KIND SIZE HASH NAME`: the front gets no value. */
-static void add_word(const struct vault *vault, enum leak_kind kind, const char *name, struct bytes word,
-                     struct buf *lines)
+void leaks_add_word(const struct vault *vault, enum leak_kind kind, const char *name, struct bytes word,
+                    struct buf *lines)
 {
     unsigned char digest[KEY_WORD_DIGEST];
     word_digest(vault->leak_salt, word, digest);
@@ -55,15 +63,14 @@ static bool is_of_desktop(const char *name)
     return false;
 }
 
-/* Is the value inside by the policy, under whichever name? Then the command may send it. */
-static bool is_given(const struct vault *vault, const struct secret *secret)
+bool leaks_is_given(const struct vault *vault, struct bytes value)
 {
     vec_each (const struct operation, operation, &vault->plan->operations) {
         const char *given = operation->kind == OP_ENV_SET ? operation->value
                             : operation->kind == OP_ENV_PASS
                                 ? text_variable(vault->environment, operation->name)
                                 : NULL;
-        if (given && strstr(given, secret->value))
+        if (given && value.size && memmem(given, strlen(given), value.at, value.size))
             return true;
     }
     return false;
@@ -76,28 +83,29 @@ static void add_variables(struct vault *vault, struct buf *lines)
     secrets_find(&vault->arena, vault->environment, &secrets);
     for (size_t i = 0; i < secrets.known.count; i++) {
         const struct secret *secret = &secrets.known.at[i];
-        struct bytes word = word_longest(bytes_of(secret->value, secret->size));
-        if (word_is_random(word) && !is_of_desktop(secret->name) && !is_given(vault, secret))
-            add_word(vault, LEAK_VALUE, arena_printf(&vault->arena, "$%s", secret->name), word, lines);
+        struct bytes value = bytes_of(secret->value, secret->size), word = word_longest(value);
+        if (word_is_random(word) && !is_of_desktop(secret->name) && !leaks_is_given(vault, value))
+            leaks_add_word(vault, LEAK_VALUE, arena_printf(&vault->arena, "$%s", secret->name), word, lines);
     }
     secrets_free(&secrets);
 }
 
 void leaks_add_settings(struct vault *vault, struct buf *lines)
 {
-    const struct operation *leak = operations_find(&vault->plan->operations, OP_LEAK);
-    if (!leak || strcmp(leak->value, "off") == 0)
+    const char *answer = answer_to_leaks(vault);
+    if (!answer)
         return;
-    buf_printf(lines, "leak %s ", leak->value);
+    buf_printf(lines, "leak %s ", answer);
     add_hex(lines, vault->leak_salt, sizeof(vault->leak_salt));
     buf_add_char(lines, '\n');
     if (has_decoy(vault)) {
-        add_word(vault, LEAK_CANARY, CANARY_PLACE, bytes_of(vault->canary->id, strlen(vault->canary->id)),
-                 lines);
-        add_word(vault, LEAK_CANARY, CANARY_PLACE,
-                 bytes_of(vault->canary->secret, strlen(vault->canary->secret)), lines);
+        leaks_add_word(vault, LEAK_CANARY, CANARY_PLACE,
+                       bytes_of(vault->canary->id, strlen(vault->canary->id)), lines);
+        leaks_add_word(vault, LEAK_CANARY, CANARY_PLACE,
+                       bytes_of(vault->canary->secret, strlen(vault->canary->secret)), lines);
     }
     add_variables(vault, lines);
+    buf_add_str(lines, vault->leak_files);
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */

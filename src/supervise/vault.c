@@ -420,6 +420,7 @@ void vault_watch(struct vault *vault, struct loop *loop)
     vault->loop = loop;
     if (!vault->front)
         return;
+    leak_files_note_unread(vault);
     loop_add(loop, vault->front_fd, POLLIN, front_ready, vault);
     loop_add(loop, vault->back_fd, POLLIN, back_ready, vault);
 }
@@ -452,5 +453,6 @@ void vault_free(struct vault *vault)
     vec_free(&vault->secrets);
     vec_free(&vault->misused);
     vec_free(&vault->leaked);
+    vec_free(&vault->unread);
     arena_free(&vault->arena);
 }

@@ -54,6 +54,8 @@ struct vault {
     void (*tell)(void *context, const struct misused *misused); /* NULL: nobody is told at once */
     const struct canary *canary;            /* in a decoy (plan/decoys.h); NULL: there is none */
     unsigned char leak_salt[KEY_WORD_SALT]; /* of the hashes of values that requests are searched for */
+    const char *leak_files;                 /* lines for the front, about tokens of files */
+    VEC(const char *) unread;               /* the files among them that could not be read */
     leaked_list leaked;
     void (*tell_leaked)(void *context, const struct leaked *leaked); /* the same */
     void *context;
@@ -137,8 +139,23 @@ int leaks_begin(struct vault *vault, struct err *err) must_check;
 /* Lines for the front: what requests are searched for. */
 void leaks_add_settings(struct vault *vault, struct buf *lines);
 
+/* Adds `known KIND SIZE HASH NAME`: the front gets no value. */
+void leaks_add_word(const struct vault *vault, enum leak_kind kind, const char *name, struct bytes word,
+                    struct buf *lines);
+
+/* Is the value inside by the policy, in whichever variable? Then the command may send it. */
+bool leaks_is_given(const struct vault *vault, struct bytes value);
+
 /* `leak KIND HOST PORT DONE NAME` from the front, without its first word: records it, and reports it. */
 void leaks_note(struct vault *vault, char *rest);
+
+/* --- leak_files.c --- */
+
+/* Lines for the front: the tokens of the user's files that the policy does not show. */
+const char *leak_files_read(struct vault *vault);
+
+/* Records which files could not be read. */
+void leak_files_note_unread(const struct vault *vault);
 
 /* --- secret_source.c --- */
 
