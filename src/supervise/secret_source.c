@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "kernel/process.h"
 #include "supervise/vault.h"
 
 enum {
@@ -213,8 +214,25 @@ static void read_source(const struct secret_object *secret, const char *home, co
     }
 }
 
+/*
+ * Without namespaces orphans fall to this process, which is a subreaper there. Those of earlier calls are waited for once they have ended. They are
+ * known by their session: it is not this process's, and they have not begun it.
+ */
+static void reap_apart(void)
+{
+    enum { MOST = 1024 };
+    auto_vec process_list children = {0};
+    children_add(&children, getpid(), MOST);
+    vec_each (const pid_t, child, &children) {
+        pid_t session = getsid(*child);
+        if (session > 0 && session != getsid(0) && session != *child)
+            waitpid(*child, NULL, WNOHANG);
+    }
+}
+
 int fork_apart(void)
 {
+    reap_apart();
     pid_t child = fork();
     if (child == 0) {
         sigset_t none;
