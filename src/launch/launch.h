@@ -31,7 +31,7 @@
 #include "kernel/cgroup.h"
 #include "plan/amendments.h"
 
-/* A file that is made for the sandbox, or covers the host's. */
+/* A file that is made for the sandbox, or covers the host's. Without namespaces it lies in `scratch`. */
 struct launch_file {
     const char *path, *text;
 };

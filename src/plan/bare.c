@@ -3,6 +3,7 @@
 
 #include "base/path.h"
 #include "plan/steps.h"
+#include "policy/decide.h"
 
 static bool lies_in_written(const struct plan *plan, const char *path)
 {
@@ -11,6 +12,24 @@ static bool lies_in_written(const struct plan *plan, const char *path)
             return true;
     }
     return false;
+}
+
+/*
+ * The file that has the secret must be out of reach. That of a login is, unless a tree around it is shown: with namespaces the file inside covers it there.
+ * A copy within a tree that may only be read is no problem, because Landlock leaves its original out.
+ */
+static const char *why_not_secret(const struct plan *plan, const struct secret_object *secret)
+{
+    const char *file = secret_source_file(plan->policy, secret);
+    enum access access = file ? decide_path(plan->policy, file, NULL).access : ACCESS_NONE;
+    bool is_out_of_reach = access == ACCESS_NONE || access == ACCESS_COPY || access == ACCESS_SIFT ||
+                           (access == ACCESS_SYNC && !operations_show(&plan->operations, file));
+    return is_out_of_reach
+               ? NULL
+               : arena_printf(
+                     plan->policy->arena,
+                     "a rule shows %s, which has the secret (--secrets inside gives it to the command)",
+                     file);
 }
 
 /* Why Landlock cannot hold this operation; NULL: it can, or gives less than was asked for. */
@@ -29,13 +48,10 @@ static const char *why_not(const struct plan *plan, const struct operation *oper
     case OP_SIFT:
         return lies_in_written(plan, operation->source) ? no_exception : NULL;
     case OP_SECRET:
-        return arena_printf(plan->policy->arena,
-                            "%s stays outside only with namespaces; --secrets inside passes it",
-                            operation->name);
-    case OP_REQUEST:
-        return "requests can be judged by their path only with namespaces";
+        return why_not_secret(plan, operation->because->secret);
     case OP_FORGE:
-        return "git can ask for your keys outside only with namespaces";
+        return operation->because->forge->token ? why_not_secret(plan, operation->because->forge->token)
+                                                : "git can ask for your keys outside only with namespaces";
     case OP_GUARD:
         return "without namespaces nothing tells of the programs that are executed";
     case OP_REQUIRE:

@@ -123,6 +123,9 @@ bool decide_forge_counts(const struct policy *policy, const struct rule *rule);
 /* The login file of the rule, without symlinks; NULL: there is none, it lacks the rule's entry, or the rule is for a variable. */
 const char *secret_login_file(const struct policy *policy, const struct secret_object *secret);
 
+/* The file of the host's that has the secret, without symlinks; NULL: its source is no file. */
+const char *secret_source_file(const struct policy *policy, const struct secret_object *secret);
+
 /* "in query key in body": the places in a request that the rule names; "": none, which means the usual headers. */
 const char *secret_carriers_text(struct arena *arena, const struct secret_object *secret);
 

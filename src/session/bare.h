@@ -6,9 +6,12 @@
 
 #include "session/run.h"
 
+/* Both do nothing where the walls stand on namespaces. Once the session has a folder: makes a directory for temporary files in it. */
+int bare_make_scratch(struct run *run, struct err *err) must_check;
+
 /*
- * Once the home is open: makes a directory for temporary files, links in the private home to what is granted of the user's own, and the
- * variables that name both. Does nothing where the walls stand on namespaces.
+ * Once the home is open: makes links in the private home to what is granted of the user's own, and the variables that name the home and the
+ * directory for temporary files.
  */
 int bare_prepare(struct run *run, struct err *err) must_check;
 

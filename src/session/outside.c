@@ -1,7 +1,7 @@
 /*
  * Secrets that stay outside, for the programs inside: placeholders in variables, and the certificate of the session's authority beside
  * those that the programs trust anyway. Most programs read the machine's bundle, which is covered by one with the certificate; others
- * read a file that a variable names.
+ * read a file that a variable names. Without namespaces nothing is covered, and the variables lead to files of the run's own.
  */
 #include <string.h>
 
@@ -10,10 +10,10 @@
 #include "policy/decide.h"
 #include "session/run_parts.h"
 
-#define BUNDLE_INSIDE      "/run/bawn/certificates.pem"
-#define CERTIFICATE_INSIDE "/run/bawn/certificate.pem"
-
 enum { LARGEST_BUNDLE = 4 << 20 };
+
+/* Names in own_file(). */
+static const char bundle[] = "certificates.pem", lone[] = "certificate.pem";
 
 /* Where distributions keep their certificates, as one file. */
 static const char *const bundles[] = {"/etc/ssl/certs/ca-certificates.crt",
@@ -24,17 +24,28 @@ static const char *const bundles[] = {"/etc/ssl/certs/ca-certificates.crt",
 static const struct {
     const char *name, *usual;
 } variables[] = {
-    {"SSL_CERT_FILE", BUNDLE_INSIDE},      {"NODE_EXTRA_CA_CERTS", CERTIFICATE_INSIDE},
-    {"REQUESTS_CA_BUNDLE", BUNDLE_INSIDE}, {"PIP_CERT", BUNDLE_INSIDE},
-    {"GIT_SSL_CAINFO", BUNDLE_INSIDE},     {"CODEX_CA_CERTIFICATE", CERTIFICATE_INSIDE},
-    {"DENO_CERT", CERTIFICATE_INSIDE},     {"CURL_CA_BUNDLE", NULL},
-    {"NIX_SSL_CERT_FILE", NULL},           {"CARGO_HTTP_CAINFO", NULL},
-    {"npm_config_cafile", NULL},           {"AWS_CA_BUNDLE", NULL},
+    {"SSL_CERT_FILE", bundle},    {"NODE_EXTRA_CA_CERTS", lone}, {"REQUESTS_CA_BUNDLE", bundle},
+    {"PIP_CERT", bundle},         {"GIT_SSL_CAINFO", bundle},    {"CODEX_CA_CERTIFICATE", lone},
+    {"DENO_CERT", lone},          {"CURL_CA_BUNDLE", NULL},      {"NIX_SSL_CERT_FILE", NULL},
+    {"CARGO_HTTP_CAINFO", NULL},  {"npm_config_cafile", NULL},   {"AWS_CA_BUNDLE", NULL},
     {"BUNDLE_SSL_CA_CERT", NULL},
 };
 
 typedef VEC(struct launch_file) file_list;
 typedef VEC(const char *) variable_list;
+
+static bool covers_bundles(const struct run *run)
+{
+    return run->loaded.plan.request.on == ON_NAMESPACES;
+}
+
+/* A path in the directory for files that bawn makes for the command. */
+static const char *own_file(const struct run *run, const char *name)
+{
+    struct arena *arena = run->loaded.policy.arena;
+    return covers_bundles(run) ? path_join(arena, "/run/bawn", name)
+                               : arena_printf(arena, "%s/" SCRATCH_OWN "/%s", run->launch.scratch, name);
+}
 
 /* The text of a file of the host's; NULL: it cannot be read. *ret_real has no symlinks. */
 static const char *read_host_file(const struct run *run, const char *path, const char **ret_real)
@@ -57,7 +68,7 @@ static void add_file(file_list *files, const char *path, const char *text)
     vec_push(files, (struct launch_file){path, text});
 }
 
-/* Covers the bundles of the machine with one that has the certificate too. */
+/* The bundles of the machine, with the certificate. */
 static void add_bundles(const struct run *run, file_list *files)
 {
     struct arena *arena = run->loaded.policy.arena;
@@ -69,10 +80,11 @@ static void add_bundles(const struct run *run, file_list *files)
         const char *both = arena_printf(arena, "%s\n%s", text, certificate);
         if (all == certificate)
             all = both;
-        add_file(files, real, both);
+        if (covers_bundles(run))
+            add_file(files, real, both);
     }
-    add_file(files, BUNDLE_INSIDE, all);
-    add_file(files, CERTIFICATE_INSIDE, certificate);
+    add_file(files, own_file(run, bundle), all);
+    add_file(files, own_file(run, lone), certificate);
 }
 
 /* The caller's own file, if the sandbox may read it, with the certificate; the certificate's own files for the others. */
@@ -82,14 +94,14 @@ static const char *file_for(const struct run *run, const char *name, const char 
     struct arena *arena = run->loaded.policy.arena;
     const char *real = NULL, *text = own && *own == '/' ? read_host_file(run, own, &real) : NULL;
     if (!own || !*own)
-        return usual;
+        return usual ? own_file(run, usual) : NULL;
     if (!text || decide_path(&run->loaded.policy, real, NULL).access == ACCESS_NONE)
         return NULL;
     vec_each (const struct launch_file, file, files) {
         if (strcmp(file->path, real) == 0)
             return NULL; /* it has the certificate already */
     }
-    const char *path = arena_printf(arena, "/run/bawn/certificates/%s.pem", name);
+    const char *path = own_file(run, arena_printf(arena, "certificates-%s.pem", name));
     add_file(files, path, arena_printf(arena, "%s\n%s", text, run->vault.certificate));
     return path;
 }

@@ -290,6 +290,8 @@ static void carry_out_plan(struct run *run)
     /* Without a pid namespace its processes are told from bawn's own helper by being the only ones left. */
     if (run->launched.is_bare && run->has_network)
         network_end(&run->network);
+    if (run->launched.is_bare && !run->launched.has_ended && run->has_vault)
+        vault_end(&run->vault);
     bool is_left_for_later = run->launched.has_ended && frees_directories(run);
     if (!is_left_for_later)
         launch_release(&run->launched, run->home.seeds_fd >= 0);

@@ -91,6 +91,12 @@ static int begin_network(struct run *run, struct err *err)
     run->vault.refused = note_refused_request;
     run->vault.refused_self = network;
     network->rate_fd = run->request.rate_fd;
+    /* A warden that starts now judges hostile calls: if it is taken over, it must have no way to the vault. */
+    const int links[] = {run->vault.front_fd, run->vault.back_fd, run->vault.egress_fd};
+    for (size_t i = 0; i < array_len(links); i++) {
+        if (links[i] >= 0)
+            vec_push(&network->host_fds, links[i]);
+    }
     run->launch.host_fds = network->host_fds.at;
     run->launch.host_fd_count = network->host_fds.count;
     return 0;
@@ -270,8 +276,8 @@ int run_prepare(struct run *run, struct err *err)
         begin_session(run); /* its folder has the command's temporary files */
     if (captures_before_launch(run) && begin_capture(run, err) < 0)
         return -1;
-    return outside_begin(run, err) < 0 || begin_network(run, err) < 0 || begin_home(run, err) < 0 ||
-                   bare_prepare(run, err) < 0 || begin_guard(run, err) < 0 ||
+    return bare_make_scratch(run, err) < 0 || outside_begin(run, err) < 0 || begin_network(run, err) < 0 ||
+                   begin_home(run, err) < 0 || bare_prepare(run, err) < 0 || begin_guard(run, err) < 0 ||
                    capture_add_places(&run->guard.hold, run->capture, err) < 0
                ? -1
                : 0;

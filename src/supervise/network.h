@@ -39,7 +39,7 @@ struct network {
     pid_t helper, inside; /* the sandbox's process 1 */
     unsigned starts, looked_at, events;
     VEC(struct standing_socket) sockets;
-    VEC(int) host_fds;       /* those of the sockets that are the host's: nothing inside must hold them */
+    VEC(int) host_fds;       /* sockets of the host's, and the vault's links: nothing inside must hold them */
     VEC(const char *) added; /* lines for the helper that came during the run: rules, names */
     refused_list refused, unreachable;
     size_t refused_in_all;
