@@ -148,6 +148,15 @@ static bool is_kept_aside(const struct hold *hold, const char *path)
     return false;
 }
 
+/* Without namespaces: takes the right to write where the command could, which may be in a copy. */
+static int lower(struct hold *hold, size_t number, struct err *err)
+{
+    struct operation operation = hold_operation(hold, number);
+    if (operation.source)
+        return modes_lower(&hold->modes, operation.source, err);
+    return is_kept_aside(hold, operation.path) ? 0 : modes_lower(&hold->modes, operation.path, err);
+}
+
 int hold_read(struct hold *hold, struct err *err)
 {
     vec_each (struct frozen, frozen, &hold->frozen) {
@@ -158,7 +167,7 @@ int hold_read(struct hold *hold, struct err *err)
         if (check_aliases(hold, frozen, err) < 0)
             return -1;
         /* After the look at the modes, which are given back at the end. */
-        if (!has_pins(hold) && !is_kept_aside(hold, path) && modes_lower(&hold->modes, path, err) < 0)
+        if (!has_pins(hold) && lower(hold, frozen->operation, err) < 0)
             return -1;
     }
     return 0;
@@ -342,10 +351,9 @@ static void decide_fallen(struct hold *hold, const struct frozen *frozen)
 int hold_lower_again(struct hold *hold, struct err *err)
 {
     vec_each (struct frozen, frozen, &hold->frozen) {
-        const char *path = hold->plan->operations.at[frozen->operation].path;
         if (has_pins(hold) || !was_replaced(hold, frozen))
             continue;
-        if (modes_lower(&hold->modes, path, err) < 0 && err->errnum != ENOENT)
+        if (lower(hold, frozen->operation, err) < 0 && err->errnum != ENOENT)
             return -1;
         remember_object(hold, frozen);
         decide_fallen(hold, frozen);

@@ -68,8 +68,8 @@ struct operation {
     enum limit_means held_by;   /* LIMIT */
     const struct rule *because; /* NULL for operations of every sandbox, and in the launcher */
     const char *path;
-    const char
-        *source; /* COPY and SYNC: the source of the content; LINK: its target; WRITE: see amend_copy() */
+    const char *
+        source; /* COPY and SYNC: the source of the content; LINK: its target; WRITE and FREEZE: see amend_copy() */
     const char *name, *value;
     const char
         *overlay; /* WRITE and SEED: see amend_layer(); NULL in a plan. A SEED is shown only with one */

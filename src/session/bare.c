@@ -147,9 +147,22 @@ int bare_prepare(struct run *run, struct err *err)
         return 0;
     if (make_links(run, err) < 0 || make_scratch(run, err) < 0)
         return -1;
+    if (run->request.branch &&
+        branch_lead_aside(&run->branch, run->loaded.policy.arena, run->session.folder, err) < 0)
+        return -1;
     map_environment(run);
     map_directory(run);
     return 0;
+}
+
+void bare_end_branch(struct run *run)
+{
+    const struct record record = {.workspace = run->branch.workspace, .of = run->branch.name};
+    struct err err = {0};
+    if (run->request.branch && run->session.folder &&
+        branch_lead_back(run->loaded.policy.arena, run->loaded.request.starts[START_STATE], &record,
+                         run->session.folder, &err) < 0)
+        caller_say_err(&run->caller, &err);
 }
 
 /* The warden has a lock on the directory until everything inside has ended. */

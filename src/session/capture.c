@@ -4,6 +4,7 @@
 
 #include "base/path.h"
 #include "base/style.h"
+#include "git/repo.h"
 #include "hold/stub.h"
 #include "policy/decide.h"
 #include "session/caller.h"
@@ -154,7 +155,8 @@ static int begin_copy(const struct capture *capture, const struct captured_tree 
                                         progress_begin(&line, caller->speaker, "copying the workspace")};
     int result = copy_make(&request, limit ? limit->limit.most : UINT64_MAX, &copied, err);
     progress_end(&line);
-    if (result == 0)
+    bool is_branch = tree->record.mode == RECORD_BRANCH; /* its worktree is written directly */
+    if (result == 0 && (!is_branch || caller->speaker->is_read))
         caller_say(caller,
                    arena_printf(arena, "the command works in a copy of %s (%llu files, %s), because %s",
                                 tree->covered, (unsigned long long)copied.files,
@@ -190,8 +192,9 @@ static int begin_aside(const struct capture *capture, struct captured_tree *tree
                      arena, &layers, err) < 0) ||
         record_save(folder_fd, &tree->record, err) < 0)
         return -1;
-    const char *why = tree->record.mode == RECORD_BRANCH ? layers.why_not : why_copy(arena, &layers);
-    bool is_copied = why && tree->record.mode != RECORD_BRANCH && begin_copy(capture, tree, why, err) == 0;
+    bool is_bare = loaded->plan.request.on == ON_LANDLOCK, is_branch = tree->record.mode == RECORD_BRANCH;
+    const char *why = is_branch ? layers.why_not : why_copy(arena, &layers);
+    bool is_copied = why && (!is_branch || is_bare) && begin_copy(capture, tree, why, err) == 0;
     if (layers.why_not && !is_copied) {
         struct err copying = *err;
         err_set(err, "changes of %s cannot be kept aside: %s%s%s", tree->covered, layers.why_not,
@@ -392,18 +395,32 @@ struct past capture_past(struct arena *arena, const struct capture *capture)
     return past;
 }
 
+/* git on the host may read the copy of a branch's repository while the command runs: what is frozen is frozen there. */
+static int add_place(const struct hold *hold, const struct captured_tree *tree, size_t number,
+                     struct err *err)
+{
+    struct operation operation = hold_operation(hold, number);
+    size_t size = strlen(tree->covered);
+    if (operation.kind != OP_FREEZE || operation.missing || !path_is_beneath(operation.path, tree->covered) ||
+        operation.path[size] != '/')
+        return 0;
+    const char *path = operation.path + size + 1;
+    if (copy_add_place(tree->session.folder_fd, path, operation.is_directory,
+                       git_stub_content(path_name(path)), err) < 0)
+        return -1;
+    if (tree->record.mode == RECORD_BRANCH)
+        amend_copy(hold->amendments, number,
+                   arena_printf(hold->arena, "%s/copy/%s", tree->session.folder, path));
+    return 0;
+}
+
 int capture_add_places(const struct hold *hold, const struct capture *capture, struct err *err)
 {
     for (size_t i = 0; capture && i < capture->trees.count; i++) {
         const struct captured_tree *tree = &capture->trees.at[i];
-        size_t size = strlen(tree->covered);
         bool is_copied = tree->is_on && tree->is_copied;
         for (size_t j = 0; is_copied && j < hold->plan->operations.count; j++) {
-            struct operation operation = hold_operation(hold, j);
-            if (operation.kind == OP_FREEZE && !operation.missing &&
-                path_is_beneath(operation.path, tree->covered) && operation.path[size] == '/' &&
-                copy_add_place(tree->session.folder_fd, operation.path + size + 1, operation.is_directory,
-                               err) < 0)
+            if (add_place(hold, tree, j, err) < 0)
                 return -1;
         }
     }

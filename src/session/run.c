@@ -89,7 +89,6 @@ static const char *flag_for_namespaces(const struct run_request *request)
     return request->nested     ? "--nested"
            : request->log_exec ? "--log-exec"
            : request->learns   ? "`bawn learn`"
-           : request->branch   ? "--branch"
                                : NULL;
 }
 
@@ -331,6 +330,8 @@ static int enter_branch(struct run *run)
 static bool lacks_namespaces(void *self)
 {
     struct run *run = self;
+    if (run->request.on) /* bawn's own calls of git have the same walls */
+        return *run->request.on == ON_LANDLOCK;
     if (run->namespaces != NAMESPACES_UNKNOWN)
         return run->namespaces == NAMESPACES_LACKING;
     bool has_child = run->launched.pid > 0 && !run->launched.is_bare; /* a warden tells nothing */
@@ -368,7 +369,7 @@ static void begin_child(struct run *run)
     launch->trace = run->caller.trace;
     begin_canary(run);
     command_find_terminal(launch);
-    bool is_bare = request->on && *request->on == ON_LANDLOCK;
+    bool is_bare = request->on ? *request->on == ON_LANDLOCK : run->namespaces == NAMESPACES_LACKING;
     if (!request->full_access) /* its child is started in phase 4 */
         launch_begin(launch, is_bare, &run->launched);
     trace_point(run->caller.trace, "outside", "the child is started");
@@ -393,15 +394,15 @@ void run_command(const struct caller *caller, const struct run_request *request,
                    "bawn outside");
         return;
     }
+    caller->look_at_machine(request->degraded, &run->machine);
+    run->caller.machine = &run->machine;
+    run->caller.lacks_namespaces = lacks_namespaces;
+    run->caller.namespaces_context = run;
     int status = request->branch ? enter_branch(run) : 0;
     if (status) {
         run->result.summary.status = status;
         return;
     }
-    caller->look_at_machine(request->degraded, &run->machine);
-    run->caller.machine = &run->machine;
-    run->caller.lacks_namespaces = lacks_namespaces;
-    run->caller.namespaces_context = run;
     begin_child(run);
     status = load_plan(&run->caller, &run->request, &run->loaded);
     trace_point(caller->trace, "outside", "policy and plan");

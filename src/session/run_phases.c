@@ -457,6 +457,7 @@ void run_end(struct run *run, struct outcome outcome)
     disk_end(&run->disk);
     if (run->has_guard)
         end_guard(run);
+    bare_end_branch(run);
     if (run->has_flags) {
         flags_find(&run->flags);
         result->summary.held =

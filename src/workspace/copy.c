@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -169,7 +170,7 @@ int copy_make(const struct upper_request *request, uint64_t most_bytes, struct c
 }
 
 /* The time of the parent directory stays the same, so that this is no change. */
-static int make_place(int parent_fd, const char *name, bool is_directory)
+static int make_place(int parent_fd, const char *name, bool is_directory, const char *text)
 {
     struct stat parent;
     if (fstat(parent_fd, &parent) < 0)
@@ -177,13 +178,13 @@ static int make_place(int parent_fd, const char *name, bool is_directory)
     auto_fd int fd =
         is_directory ? -1
                      : openat(parent_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (is_directory ? mkdirat(parent_fd, name, 0700) < 0 : fd < 0)
+    if (is_directory ? mkdirat(parent_fd, name, 0700) < 0 : fd < 0 || write_whole(fd, text, strlen(text)) < 0)
         return -1;
     struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, parent.st_mtim};
     return futimens(parent_fd, times);
 }
 
-int copy_add_place(int folder_fd, const char *path, bool is_directory, struct err *err)
+int copy_add_place(int folder_fd, const char *path, bool is_directory, const char *text, struct err *err)
 {
     struct arena arena = {0};
     struct entry entry;
@@ -195,7 +196,7 @@ int copy_add_place(int folder_fd, const char *path, bool is_directory, struct er
     if (found == 0) {
         auto_fd int around = open_parent_beneath(copy_fd, path, &name);
         auto_fd int parent_fd = around < 0 ? -1 : open_directory_at(around, ".");
-        if (parent_fd < 0 || make_place(parent_fd, name, is_directory) < 0 ||
+        if (parent_fd < 0 || make_place(parent_fd, name, is_directory, text) < 0 ||
             scan_entry(copy_fd, path, &arena, &entry, err) <= 0)
             result = err_sys(err, errno, "cannot make a place for %s in the copy", path);
     }

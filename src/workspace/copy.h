@@ -27,10 +27,11 @@ bool copy_is_there(int folder_fd);
 bool copy_is_whole(int folder_fd);
 
 /*
- * Makes a file or directory at a path that the host has by now and that will be mounted over the copy. It does not
+ * Makes a file with this text, or a directory, at a path that the host has by now and that may be mounted over the copy. It does not
  * count as a change of the session. Does nothing if the path exists.
  */
-int copy_add_place(int folder_fd, const char *path, bool is_directory, struct err *err) must_check;
+int copy_add_place(int folder_fd, const char *path, bool is_directory, const char *text, struct err *err)
+    must_check;
 
 /* As upper_read. */
 int copy_read(const struct upper_request *request, struct err *err) must_check;
