@@ -4,17 +4,19 @@
 #include "base/path.h"
 #include "plan/steps.h"
 
-static bool lies_in_written(const struct plan *plan, const char *path)
+/* With `spares_workspaces`: in a tree that is written itself. */
+static bool lies_in_written(const struct plan *plan, const char *path, bool spares_workspaces)
 {
     vec_each (const struct operation, tree, &plan->operations) {
-        if (tree->kind == OP_BIND_WRITE && path && path_is_beneath(path, tree->path))
+        if (tree->kind == OP_BIND_WRITE && path && path_is_beneath(path, tree->path) &&
+            !(spares_workspaces && tree->is_workspace))
             return true;
     }
     return false;
 }
 
 /* Why Landlock cannot hold this operation; NULL: it can, or gives less than was asked for. */
-static const char *why_not(const struct plan *plan, const struct operation *operation)
+static const char *why_not(const struct plan *plan, const struct operation *operation, bool copies)
 {
     static const char no_exception[] =
         "it lies in a tree that may be written, and Landlock makes no exception within one";
@@ -22,12 +24,12 @@ static const char *why_not(const struct plan *plan, const struct operation *oper
     case OP_HOST:
         return "--full-access needs namespaces";
     case OP_HIDE:
-        return !operation->is_pattern && lies_in_written(plan, operation->path) ? no_exception : NULL;
+        return !operation->is_pattern && lies_in_written(plan, operation->path, copies) ? no_exception : NULL;
     case OP_BIND_READ:
         return operations_cover(&plan->operations, operation) ? no_exception : NULL;
     case OP_COPY:
     case OP_SIFT:
-        return lies_in_written(plan, operation->source) ? no_exception : NULL;
+        return lies_in_written(plan, operation->source, false) ? no_exception : NULL;
     case OP_SECRET:
         return arena_printf(plan->policy->arena,
                             "%s stays outside only with namespaces; --secrets inside passes it",
@@ -46,10 +48,10 @@ static const char *why_not(const struct plan *plan, const struct operation *oper
     }
 }
 
-const struct operation *plan_unheld_on_landlock(const struct plan *plan, const char **ret_why)
+const struct operation *plan_unheld_on_landlock(const struct plan *plan, bool copies, const char **ret_why)
 {
     vec_each (const struct operation, operation, &plan->operations) {
-        *ret_why = plan->request.on == ON_LANDLOCK ? why_not(plan, operation) : NULL;
+        *ret_why = plan->request.on == ON_LANDLOCK ? why_not(plan, operation, copies) : NULL;
         if (*ret_why)
             return operation;
     }

@@ -117,5 +117,17 @@ bool operations_show(const struct operations *operations, const char *path);
  */
 bool operations_cover(const struct operations *operations, const struct operation *operation);
 
+/* Is there an operation on this very path, not by a pattern? */
+bool operations_name(const struct operations *operations, const char *path);
+
+/*
+ * Does a pattern apply to this tree? Those are the trees for which the plan kept it. A profile's ** does not reach trees that profiles grant by
+ * name.
+ */
+bool operation_reaches(const struct operation *pattern, const struct operation *tree);
+
+/* Is this path of a tree hidden, by its name or by a pattern? What lies in a directory that is hidden is not asked about. */
+bool operations_hide(const struct operations *operations, const struct operation *tree, const char *path);
+
 /* Where COPY and SYNC write in the private home, with the home as "/"; NULL: not in the home. */
 const char *operations_destination(const struct operations *operations, const struct operation *operation);

@@ -137,9 +137,23 @@ static void say_layers(const struct caller *caller, struct arena *arena, const s
             "`chown` it, or run without --review and use `bawn undo`");
 }
 
+/* A tree that is copied, and what is to be hidden in it. */
+struct copied {
+    const struct operations *operations;
+    const struct operation *tree;
+    struct arena *arena;
+};
+
+static bool hides(void *context, const char *path)
+{
+    const struct copied *copied = context;
+    return operations_hide(copied->operations, copied->tree,
+                           path_join(copied->arena, copied->tree->path, path));
+}
+
 /* The fallback for an overlay: the command works in a copy of the tree. */
-static int begin_copy(const struct capture *capture, const struct captured_tree *tree, const char *why,
-                      struct err *err)
+static int begin_copy(const struct capture *capture, const struct captured_tree *tree, size_t operation,
+                      const char *why, struct err *err)
 {
     const struct caller *caller = capture->caller;
     const struct loaded *loaded = capture->loaded;
@@ -153,6 +167,11 @@ static int begin_copy(const struct capture *capture, const struct captured_tree 
                                     .folder_fd = tree->session.folder_fd,
                                     .progress =
                                         progress_begin(&line, caller->speaker, "copying the workspace")};
+    struct copied hidden = {&loaded->plan.operations, &loaded->plan.operations.at[operation], arena};
+    if (loaded->plan.request.on == ON_LANDLOCK) { /* a mount hides it otherwise */
+        request.hides = hides;
+        request.context = &hidden;
+    }
     int result = copy_make(&request, limit ? limit->limit.most : UINT64_MAX, &copied, err);
     progress_end(&line);
     bool is_branch = tree->record.mode == RECORD_BRANCH; /* its worktree is written directly */
@@ -194,7 +213,7 @@ static int begin_aside(const struct capture *capture, struct captured_tree *tree
         return -1;
     bool is_bare = loaded->plan.request.on == ON_LANDLOCK, is_branch = tree->record.mode == RECORD_BRANCH;
     const char *why = is_branch ? layers.why_not : why_copy(arena, &layers);
-    bool is_copied = why && (!is_branch || is_bare) && begin_copy(capture, tree, why, err) == 0;
+    bool is_copied = why && (!is_branch || is_bare) && begin_copy(capture, tree, operation, why, err) == 0;
     if (layers.why_not && !is_copied) {
         struct err copying = *err;
         err_set(err, "changes of %s cannot be kept aside: %s%s%s", tree->covered, layers.why_not,

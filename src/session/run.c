@@ -110,7 +110,8 @@ static bool needs_namespaces(const struct caller *caller, const struct run_reque
                    "pass --net off; or `bawn doctor` shows how to get namespaces");
         return true;
     }
-    const struct operation *unheld = plan_unheld_on_landlock(&loaded->plan, &why);
+    const struct operation *unheld =
+        plan_unheld_on_landlock(&loaded->plan, request->review || request->discard, &why);
     if (!unheld)
         return false;
     const char *object = unheld->path    ? unheld->path

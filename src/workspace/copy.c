@@ -16,8 +16,11 @@
 #include "workspace/replace.h"
 #include "workspace/snapshot.h"
 
-#define COPY  "copy"
-#define START "copy-start"
+#define COPY   "copy"
+#define START  "copy-start"
+#define HIDDEN "copy-hidden"
+
+enum { HIDDEN_LARGEST = 64 * 1024 * 1024 };
 
 struct work {
     const struct upper_request *request;
@@ -47,6 +50,56 @@ bool copy_is_whole(int folder_fd)
 static const char *path_to_copy(struct arena *arena, const struct upper_request *request)
 {
     return *request->prefix ? path_join(arena, request->workspace, request->prefix) : request->workspace;
+}
+
+/* --- what is hidden ----------------------------------------------------------------------------------------------- */
+
+/* Takes everything out of the tree for which `hides` is true. A path comes after the directories above it. */
+static void leave_out(struct tree *tree, const struct upper_request *request, struct buf *hidden)
+{
+    size_t count = 0, last = SIZE_MAX;
+    for (size_t i = 0; request->hides && i < tree->entries.count; i++) {
+        const char *path = tree->entries.at[i].path;
+        if (last != SIZE_MAX && path_is_beneath(path, hidden->bytes + last))
+            continue;
+        if (!request->hides(request->context, path)) {
+            tree->entries.at[count++] = tree->entries.at[i];
+            continue;
+        }
+        last = hidden->size;
+        buf_add(hidden, path, strlen(path) + 1);
+    }
+    tree->entries.count = request->hides ? count : tree->entries.count;
+}
+
+static int save_hidden(int folder_fd, const struct buf *hidden, struct err *err)
+{
+    if (!hidden->size)
+        return 0;
+    auto_fd int fd = openat(folder_fd, HIDDEN, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return fd < 0 || write_whole(fd, hidden->bytes, hidden->size) < 0
+               ? err_sys(err, errno, "cannot note which paths are hidden")
+               : 0;
+}
+
+static int load_hidden(int folder_fd, struct buf *ret_hidden, struct err *err)
+{
+    auto_fd int fd = openat(folder_fd, HIDDEN, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        return 0;
+    return fd < 0 || buf_read(ret_hidden, fd, HIDDEN_LARGEST) < 0
+               ? err_sys(err, errno, "cannot read which paths were hidden")
+               : 0;
+}
+
+static bool was_hidden(void *context, const char *path)
+{
+    const struct buf *hidden = context;
+    for (size_t at = 0; at < hidden->size; at += strlen(hidden->bytes + at) + 1) {
+        if (path_is_beneath(path, hidden->bytes + at))
+            return true;
+    }
+    return false;
 }
 
 /* --- making it ---------------------------------------------------------------------------------------------------- */
@@ -119,8 +172,12 @@ static int make_inside(void *context, struct err *err)
                                         .folder_fd = request->folder_fd,
                                         .progress = request->progress};
     int result = snapshot_take(&snapshot, &tree, err);
+    auto_buf struct buf hidden = {0};
+    leave_out(&tree, request, &hidden);
     if (result == 0)
         result = refuse_incomplete(&tree, err);
+    if (result == 0)
+        result = save_hidden(request->folder_fd, &hidden, err);
     auto_fd int copy_fd = -1;
     if (result == 0 && (mkdirat(request->folder_fd, COPY, 0700) < 0 ||
                         (copy_fd = open_copy(request->folder_fd)) < 0 || stat(snapshot.workspace, &top) < 0))
@@ -147,6 +204,7 @@ static int copy_remove(int folder_fd, struct progress *progress, struct err *err
     if (process_as_owner(remove_inside, &work, err) < 0)
         return -1;
     unlinkat(folder_fd, START, 0);
+    unlinkat(folder_fd, HIDDEN, 0);
     snapshot_forget_start(folder_fd);
     return 0;
 }
@@ -157,7 +215,7 @@ int copy_make(const struct upper_request *request, uint64_t most_bytes, struct c
     struct work work = {request, most_bytes, request->progress, request->folder_fd};
     auto_tree struct tree start = {0};
     if (process_as_owner(make_inside, &work, err) < 0 ||
-        snapshot_load_start(request->folder_fd, &start, err) <= 0) {
+        tree_load(request->folder_fd, START, &start, err) <= 0) {
         struct err ignored;
         if (copy_remove(request->folder_fd, NULL, &ignored) < 0)
             return -1;
@@ -218,11 +276,13 @@ static int read_inside(void *context, struct err *err)
     auto_tree struct tree start = {0}, copied = {0};
     auto_scan struct scan scan = {0};
     auto_store struct store store = STORE_NONE;
+    auto_buf struct buf hidden = {0}, left_out = {0};
     auto_fd int copy_fd = open_copy(request->folder_fd);
     struct scan_request all = {.before = &copied, .progress = request->progress};
     if (copy_fd < 0)
         return err_sys(err, errno, "cannot read what the session wrote");
-    if (snapshot_load_start(request->folder_fd, &start, err) < 0 ||
+    if (load_hidden(request->folder_fd, &hidden, err) < 0 ||
+        snapshot_load_start(request->folder_fd, &start, err) < 0 ||
         tree_load(request->folder_fd, START, &copied, err) < 0 ||
         store_open(request->directory, &store, err) < 0 || scan_tree(copy_fd, &all, &scan, err) < 0 ||
         snapshot_contents(&store, copy_fd, &all, &scan, UINT64_MAX, err) < 0)
@@ -235,6 +295,9 @@ static int read_inside(void *context, struct err *err)
             scan.tree.entries.at[count++] = upper_made_harmless(*entry, lower);
     }
     scan.tree.entries.count = count;
+    const struct upper_request shown = {.hides = was_hidden, .context = &hidden};
+    leave_out(&start, &shown, &left_out);
+    leave_out(&scan.tree, &shown, &left_out);
     tree_add_prefix(&scan.tree.arena, request->prefix, &start);
     tree_add_prefix(&scan.tree.arena, request->prefix, &scan.tree);
     return record_save_changes(request->folder_fd, &start, &scan.tree, err);

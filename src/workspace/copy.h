@@ -6,6 +6,7 @@
  *   copy         the copy
  *   copy-start   the tree of the copy. An entry that is still the same at the end need not be read. A path that is in it
  *                and not in `start` was made by bawn
+ *   copy-hidden  paths that the copy lacks because they are hidden, each with a NUL. What the command made there is no change
  */
 #pragma once
 
