@@ -190,7 +190,8 @@ static int cmd_run_fleet(const struct world *world, const struct args *args)
     if (args->words.count != 2 || !*args->command)
         return say_bad_input(world, "`bawn fleet run` needs a task file, `--` and a command",
                              "`bawn fleet --help` shows an example");
-    if (args->flags & (FLAGS_MODES & ~(FLAG(AGENT) | FLAG(DEGRADE) | FLAG(REVIEW) | FLAG(FRESH_HOME))))
+    if (args->flags &
+        (FLAGS_MODES & ~(FLAG(AGENT) | FLAG(DEGRADE) | FLAG(WALLS) | FLAG(REVIEW) | FLAG(FRESH_HOME))))
         return say_bad_input(
             world, "a task of a fleet runs with --review and --fresh-home, and takes no other mode", NULL);
     int status = load_request(&world->caller, &loaded);
@@ -207,6 +208,8 @@ static int cmd_run_fleet(const struct world *world, const struct args *args)
     fleet.directory = loaded.request.directory;
     fleet.agent = args->agent;
     fleet.degraded = args->degraded;
+    fleet.has_walls = args->walls != NULL;
+    fleet.on = args->on;
     fleet.command = args->command;
     fleet.path = directories_resolve(&fleet.arena,
                                      args->out ? path_clean(&fleet.arena, fleet.directory, args->out)

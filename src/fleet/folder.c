@@ -90,6 +90,7 @@ static void add_fleet(const struct fleet *fleet, struct buf *out)
             json_str(&json, NULL, wall_name(wall));
     }
     json_close(&json, ']');
+    json_str(&json, "walls", fleet->has_walls ? foundation_name(fleet->on) : NULL);
     json_open(&json, "rules", '[');
     vec_each (const struct argument, rule, &fleet->rules) {
         json_str(&json, NULL, rule->verb == VERB_NONE ? "policy" : verb_word(rule->verb));
@@ -179,6 +180,14 @@ static bool take_walls(struct fleet *fleet, struct json_value array)
     return true;
 }
 
+static bool take_foundation(struct fleet *fleet, struct json_value value)
+{
+    const char *name = json_text(&fleet->arena, value);
+    fleet->on = name ? foundation_from_name(name) : FOUNDATION_COUNT;
+    fleet->has_walls = true;
+    return fleet->on != FOUNDATION_COUNT;
+}
+
 static bool take_command(struct fleet *fleet, struct json_value array)
 {
     struct json_value item;
@@ -230,6 +239,8 @@ static bool take_member(struct fleet *fleet, struct json_value key, struct json_
         return (fleet->agent = json_text(&fleet->arena, value)) != NULL;
     if (json_is(key, "degrade"))
         return take_walls(fleet, value);
+    if (json_is(key, "walls"))
+        return take_foundation(fleet, value);
     if (json_is(key, "rules"))
         return take_rules(fleet, value);
     if (json_is(key, "command"))

@@ -168,6 +168,7 @@ static int work_locked(const struct caller *caller, const struct fleet *fleet, s
         return err_set(err, "%s/%s/task.json is damaged", fleet->path, id);
     struct run_request request = {.agent = fleet->agent,
                                   .degraded = fleet->degraded,
+                                  .on = fleet->has_walls ? &fleet->on : NULL,
                                   .review = true,
                                   .fresh_home = true,
                                   .wants_changes = true,

@@ -174,8 +174,8 @@ static int begin_copy(const struct capture *capture, const struct captured_tree 
     }
     int result = copy_make(&request, limit ? limit->limit.most : UINT64_MAX, &copied, err);
     progress_end(&line);
-    bool is_branch = tree->record.mode == RECORD_BRANCH; /* its worktree is written directly */
-    if (result == 0 && (!is_branch || caller->speaker->is_read))
+    bool is_usual = loaded->plan.request.on == ON_LANDLOCK; /* the start says that there are no namespaces */
+    if (result == 0 && (!is_usual || caller->speaker->is_read))
         caller_say(caller,
                    arena_printf(arena, "the command works in a copy of %s (%llu files, %s), because %s",
                                 tree->covered, (unsigned long long)copied.files,
