@@ -137,12 +137,12 @@ int hold_begin(struct hold *hold, struct err *err)
     return 0;
 }
 
-/* Does the command write a copy in the place of the tree? Then it cannot reach the path at all. */
-static bool is_kept_aside(const struct hold *hold, const char *path)
+bool hold_keeps_aside(const struct hold *hold, const char *path)
 {
     for (size_t i = 0; i < hold->plan->operations.count; i++) {
         struct operation operation = hold_operation(hold, i);
-        if (operation.kind == OP_BIND_WRITE && operation.source && path_is_beneath(path, operation.path))
+        if (operation.kind == OP_BIND_WRITE && (operation.source || operation.overlay) &&
+            path_is_beneath(path, operation.path))
             return true;
     }
     return false;
@@ -154,7 +154,7 @@ static int lower(struct hold *hold, size_t number, struct err *err)
     struct operation operation = hold_operation(hold, number);
     if (operation.source)
         return modes_lower(&hold->modes, operation.source, err);
-    return is_kept_aside(hold, operation.path) ? 0 : modes_lower(&hold->modes, operation.path, err);
+    return hold_keeps_aside(hold, operation.path) ? 0 : modes_lower(&hold->modes, operation.path, err);
 }
 
 int hold_read(struct hold *hold, struct err *err)
@@ -322,6 +322,8 @@ static void decide_fallen(struct hold *hold, const struct frozen *frozen)
 {
     const struct operation *operation = &hold->plan->operations.at[frozen->operation];
     file_contents now = {0};
+    if (hold_keeps_aside(hold, operation->path))
+        return;
     content_add(hold->arena, operation->path, &now);
     if (now.trouble)
         hold_note(
@@ -351,7 +353,8 @@ static void decide_fallen(struct hold *hold, const struct frozen *frozen)
 int hold_lower_again(struct hold *hold, struct err *err)
 {
     vec_each (struct frozen, frozen, &hold->frozen) {
-        if (has_pins(hold) || !was_replaced(hold, frozen))
+        const char *path = hold->plan->operations.at[frozen->operation].path;
+        if (has_pins(hold) || hold_keeps_aside(hold, path) || !was_replaced(hold, frozen))
             continue;
         if (lower(hold, frozen->operation, err) < 0 && err->errnum != ENOENT)
             return -1;
