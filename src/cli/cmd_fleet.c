@@ -374,10 +374,10 @@ static int each_apply(const struct world *world, const struct args *args, const 
     return worst;
 }
 
-/* The socket of an engine, which a worker inherits. Nothing that it executes does. */
-static int engine_socket(const struct chosen *chosen)
+/* A descriptor of the engine's, which a worker inherits. Nothing that it executes does. */
+static int engine_descriptor(const struct chosen *chosen, size_t place)
 {
-    const char *word = chosen->count > 1 ? chosen->ids[1] : "";
+    const char *word = chosen->count > place ? chosen->ids[place] : "";
     uint64_t number;
     if (!text_take_number(&word, &number) || *word || number > INT_MAX ||
         fcntl((int)number, F_SETFD, FD_CLOEXEC) < 0)
@@ -397,7 +397,9 @@ static int each_work(const struct world *world, const struct args *args, const s
                         caller_variable(&world->caller, "SLURM_ARRAY_TASK_ID"));
     if (!id)
         return say_bad_input(world, "this is no element of an array job of the fleet", NULL);
-    int worked = fleet_work(&world->caller, &chosen->fleet, id, engine_socket(chosen), args->typed, &err);
+    const struct engine_words words = {.tell_fd = engine_descriptor(chosen, 1),
+                                       .go_fd = engine_descriptor(chosen, 2)};
+    int worked = fleet_work(&world->caller, &chosen->fleet, id, &words, args->typed, &err);
     return worked < 0 ? say_refused(world, &err) : worked;
 }
 

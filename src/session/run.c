@@ -5,7 +5,7 @@
  *
  *   0. enter_branch  with --branch only: makes the worktree and adds rules to the request.
  *   1. begin_child   starts the child, which makes its namespaces while the policy is read.
- *   2. load_plan     makes the plan; a plan that cannot be enforced here is refused.
+ *   2. make_plan     makes the plan; a plan that cannot be enforced here is refused. A request may wait here for its turn.
  *   3. run_prepare   begins network, home and guard; also session and capture, if the plan refers to them.
  *   4. launch_start  hands operations and amendments to the child, which raises its walls.
  *   5. run_start     meanwhile: begins session and capture if phase 3 did not, then checkpoints and flags.
@@ -374,6 +374,30 @@ static void begin_child(struct run *run)
     trace_point(run->caller.trace, "outside", "the child is started");
 }
 
+/*
+ * Phase 2. A request that waits for its turn waits here: nothing has begun that another run, or a person, could notice. What there is to
+ * say is said when its turn has come. Returns whether the plan can be carried out.
+ */
+static bool make_plan(struct run *run, const struct speaker *speaker)
+{
+    const struct run_request *request = &run->request;
+    struct later later;
+    if (request->may_begin)
+        run->caller.speaker = later_begin(&later, speaker);
+    bool is_fine = load_plan(&run->caller, request, &run->loaded) == 0 &&
+                   can_enforce(&run->caller, request, &run->loaded);
+    trace_point(run->caller.trace, "outside", "policy and plan");
+    if (!request->may_begin)
+        return is_fine;
+    run->caller.speaker = speaker;
+    if (request->may_begin(request->watcher)) {
+        later_end(&later);
+        return is_fine;
+    }
+    later_drop(&later);
+    return false;
+}
+
 /* Inside bawn, its filter refuses the namespaces of a second one, also with --nested. */
 static bool is_inside_bawn(const struct caller *caller)
 {
@@ -403,9 +427,7 @@ void run_command(const struct caller *caller, const struct run_request *request,
     run->caller.lacks_namespaces = lacks_namespaces;
     run->caller.namespaces_context = run;
     begin_child(run);
-    status = load_plan(&run->caller, &run->request, &run->loaded);
-    trace_point(caller->trace, "outside", "policy and plan");
-    if (status || !can_enforce(caller, &run->request, &run->loaded)) {
+    if (!make_plan(run, caller->speaker)) {
         launch_abandon(&run->launched); /* nothing of a refused run is left when this returns */
         return;
     }
