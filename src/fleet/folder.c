@@ -135,6 +135,7 @@ int fleet_make(struct fleet *fleet, const task_list *tasks, struct err *err)
                                  ? "`bawn fleet retry DIR` goes on with the fleet in it"
                                  : "name another folder with --out");
     }
+    directories_scatter(fleet->fd);
     vec_each (const struct task, task, tasks) {
         if (make_task(fleet, task, err) < 0)
             return -1;

@@ -40,6 +40,7 @@
 #include "egress/rate.h"
 #include "fleet/output.h"
 #include "kernel/beneath.h"
+#include "kernel/directories.h"
 #include "kernel/process.h"
 #include "session/run.h"
 #include "session/upkeep.h"
@@ -258,6 +259,16 @@ static int open_rate(const struct fleet *fleet, struct arena *arena, struct err 
     return errnum ? err_sys(err, errnum, "cannot make %s/%s", fleet->path, name) : fd_take(&fd);
 }
 
+/* A fleet makes as many sessions as it has tasks. */
+static void scatter_sessions(const struct worker *worker)
+{
+    struct err ignored; /* the run will say what is wrong */
+    const char *path = arena_printf(worker->arena, "%s/bawn/sessions", worker->attempt.state);
+    auto_fd int fd = directories_open_made(path, &ignored);
+    if (fd >= 0)
+        directories_scatter(fd);
+}
+
 static int work(const struct caller *caller, struct worker *worker, char *const *typed, struct err *err)
 {
     const struct fleet *fleet = worker->fleet;
@@ -281,6 +292,8 @@ static int work(const struct caller *caller, struct worker *worker, char *const 
                  : load_request(caller, &loaded) ? err_set(err, "there is no home directory")
                                                  : 0;
     worker->attempt.state = loaded.request.starts[START_STATE];
+    if (worked == 0)
+        scatter_sessions(worker);
     if (worked == 0)
         worked = run_task(caller, &task, worker, &request, err);
     task_free(&task);
