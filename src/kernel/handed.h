@@ -13,6 +13,8 @@
 
 enum { HANDED_LONGEST_HOST = 253, HANDED_LARGEST_FIRST = 64 * 1024, HANDED_DESCRIPTORS = 3 };
 
+enum { VAULT_LOCKED = 64 * 1024 }; /* bytes of memory that the back locks */
+
 struct handed_connection {
     char host[HANDED_LONGEST_HOST + 1]; /* the name that was asked for, ended by NUL */
     uint16_t port;

@@ -31,9 +31,13 @@
 #include "kernel/cgroup.h"
 #include "plan/amendments.h"
 
+enum { LARGEST_LAUNCH_FILE = 4 << 20 };
+
 /* A file that is made for the sandbox, or covers the host's. */
 struct launch_file {
-    const char *path, *text;
+    const char *path;
+    const char *host; /* a file of the host's, whose content comes first; or NULL */
+    const char *text;
 };
 /* In a directory of temporary files (launch.scratch): what the command has in /dev/shm, and what bawn tells it. */
 #define SCRATCH_SHARED     "shm"

@@ -180,6 +180,11 @@ static void run_keyring(const char *attributes, const char *const *environment, 
     run_command(words, environment, to);
 }
 
+const char *secret_variable(const struct secret_object *secret, const char *const *environment)
+{
+    return text_variable(environment, secret->from ? secret->from : secret->name);
+}
+
 /* In the new process. It writes the value and ends. */
 static void read_source(const struct secret_object *secret, const char *home, const char *const *environment,
                         int to)
@@ -189,7 +194,7 @@ static void read_source(const struct secret_object *secret, const char *home, co
     const char *shell[] = {"/bin/sh", "-c", secret->from, NULL};
     switch (secret->source) {
     case SECRET_ENVIRONMENT:
-        value = text_variable(environment, secret->from ? secret->from : secret->name);
+        value = secret_variable(secret, environment);
         write_value(to, bytes_of(value, value ? strlen(value) : 0));
         break;
     case SECRET_FILE:

@@ -37,6 +37,7 @@
  *   grant.c       what is said when a login is refreshed
  *   credential.c  what a command prints: a value, and when it expires
  *   carrier.c     secrets in paths, queries and content
+ *   trust_store.c the certificates that this machine trusts
  *   stream.c      TLS on a socket
  *   unpack.c      compressed content
  *   record.c      messages between front and back
