@@ -36,6 +36,8 @@ static const char *why_not(const struct plan *plan, const struct operation *oper
         return "requests can be judged by their path only with namespaces";
     case OP_FORGE:
         return "git can ask for your keys outside only with namespaces";
+    case OP_SSH_KEY:
+        return "programs can ask for your keys outside only with namespaces";
     case OP_GUARD:
         return "without namespaces nothing tells of the programs that are executed";
     case OP_REQUIRE:

@@ -373,4 +373,5 @@ void plan_add_notes(struct plan *plan)
     note_secrets(plan);
     note_kept_outside(plan);
     plan_note_forges(plan);
+    plan_note_ssh_keys(plan);
 }

@@ -14,6 +14,9 @@
 
 struct rule;
 
+/* Where programs inside find the keys of `ssh-key` rules. */
+#define SSH_AGENT_INSIDE "/run/bawn/ssh-agent"
+
 #define OPERATIONS(X)                                                                                        \
     X(OP_PRIVATE, "private")     /* an empty place of the sandbox's own: /tmp, /run … */                   \
     X(OP_ASKABLE, "askable")     /* an empty directory: what a person gives below it can be written */       \
@@ -42,6 +45,7 @@ struct rule;
     X(OP_SECRET, "secret")       /* `name`: a placeholder inside; `value`: the hosts that get the secret */  \
     X(OP_LEAK, "leak")           /* `value`: what is done about secrets in inspected requests */             \
     X(OP_FORGE, "forge")         /* `name`: a repository on a server; `value`: what git may do there */      \
+    X(OP_SSH_KEY, "ssh-key")     /* `name`: a key of the user's ssh agent; `value`: hosts and limits */      \
     X(OP_LIMIT, "limit")         /* `name`, `amount` (none: no limit) */                                     \
     X(OP_ARTIFACTS, "artifacts") /* `name`: a build directory: new programs there are not reported */        \
     X(OP_REQUIRE, "require")     /* `name`: namespaces; the run is refused without them */                   \

@@ -196,6 +196,8 @@ static const char *object_text(struct arena *arena, const struct operation *oper
                             operation->value, *text ? " " : "", text);
     case OP_FORGE:
         return arena_printf(arena, "%s %s", operation->name, operation->value);
+    case OP_SSH_KEY:
+        return arena_printf(arena, "%s to %s", operation->name, operation->value);
     case OP_LIMIT:
         return arena_printf(arena, "%s=%s%s%s%s", operation->name,
                             limit_text(arena, operation->because->limit.limit, operation->amount),

@@ -134,14 +134,14 @@ void plan_add_environment(struct plan *plan)
     for (const char *const *entry = policy->request.environment; entry && *entry; entry++) {
         const char *name = arena_copy(policy->arena, *entry, strcspn(*entry, "="));
         const struct rule *rule = decide_env(policy, name, NULL).decides;
-        if (decide_secret(policy, name) || plan_forge_sets(plan, name))
+        if (decide_secret(policy, name) || plan_forge_sets(plan, name) || plan_ssh_key_sets(plan, name))
             continue;
         if (rule && rule->verb == VERB_ENV && (!rule->env.value || rule->env.is_default))
             plan_add(plan, (struct operation){.kind = OP_ENV_PASS, .because = rule, .name = name});
     }
     vec_each (const struct rule, rule, &policy->rules) {
         if (rule->verb != VERB_ENV || !rule->env.value || decide_secret(policy, rule->env.name) ||
-            plan_forge_sets(plan, rule->env.name) ||
+            plan_forge_sets(plan, rule->env.name) || plan_ssh_key_sets(plan, rule->env.name) ||
             decide_env(policy, rule->env.name, NULL).decides != rule ||
             (rule->env.is_default && text_variable(policy->request.environment, rule->env.name)))
             continue;

@@ -374,6 +374,7 @@ int object_parse(struct arena *arena, const struct word *word, struct rule *rule
         rule->text = word_plain(arena, word->text);
         return 0;
     case OBJECT_FORGE:
+    case OBJECT_SSH_KEY:
     case OBJECT_SECRET: /* secret_parse takes the whole line */
         break;
     }

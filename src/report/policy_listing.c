@@ -245,6 +245,15 @@ static void add_forges(struct listing *listing)
     }
 }
 
+static void add_ssh_keys(struct listing *listing)
+{
+    begin(listing, "Keys of your ssh agent: programs log in at these hosts, and sign nothing else");
+    vec_each (const struct operation, operation, &listing->plan->operations) {
+        if (operation->kind == OP_SSH_KEY)
+            add_line(listing, operation->name, operation->value, operation->because);
+    }
+}
+
 static const char *means_remark(enum limit_means means)
 {
     switch (means) {
@@ -338,6 +347,7 @@ void policy_add_listing(const struct plan *plan, const struct style *style, stru
     add_secrets(&listing);
     add_leak(&listing);
     add_forges(&listing);
+    add_ssh_keys(&listing);
     add_limits(&listing);
     add_notes(&listing);
 }

@@ -43,6 +43,7 @@ enum section_name {
     KEPT,
     LEAKS,
     FORGES,
+    KEYS,
     LIMITED,
     SECTIONS
 };
@@ -321,6 +322,10 @@ static void collect_rest(struct screen *screen)
             add_item(
                 screen, FORGES,
                 fit(arena, arena_printf(arena, "%s: %s", operation->name, operation->value), ITEM_COLUMNS));
+        if (operation->kind == OP_SSH_KEY)
+            add_item(
+                screen, KEYS,
+                fit(arena, arena_printf(arena, "%s: %s", operation->name, operation->value), ITEM_COLUMNS));
         if (operation->kind != OP_LIMIT)
             continue;
         bool is_soft = operation->held_by == HELD_BY_OOM_SCORE;
@@ -463,6 +468,7 @@ void policy_add_screen(const struct plan *plan, const struct style *style, struc
                      [KEPT] = {.label = "secrets", .least = 1},
                      [LEAKS] = {.label = "leaks", .least = 1},
                      [FORGES] = {.label = "forges", .least = 1},
+                     [KEYS] = {.label = "ssh keys", .least = 1},
                      [LIMITED] = {.label = "limits", .least = 1}},
     };
     collect_files(&screen);

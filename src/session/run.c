@@ -425,6 +425,7 @@ void run_finish(struct run *run)
         network_free(&run->network);
     if (run->has_vault)
         vault_free(&run->vault);
+    signing_free(&run->signing);
     if (run->has_signals)
         unblock_signals(&run->signals);
     trace_point(run->caller.trace, "outside", "the end of it");

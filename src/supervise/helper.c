@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -147,6 +148,14 @@ void helper_become(const struct helper_program *program, pid_t parent, const int
     }
     execve(program->path, (char *const *)arguments, (char *const *)variables_kept);
     _exit(1);
+}
+
+void helper_end(pid_t pid)
+{
+    if (pid <= 0)
+        return;
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
 }
 
 static _Noreturn void become_egress(const struct network *network, pid_t parent, int settings_fd, int link_fd)
