@@ -74,7 +74,7 @@ _bawn_flag_takes() {
     --degrade) takes='landlock seccomp root memory' ;;
     --walls) takes='namespaces landlock' ;;
     --require) takes='namespaces' ;;
-    --publish | --host-port | --artifacts | --secret | --forge | --guard | --on-exit | --grep | --because | --jobs) takes='' ;;
+    --publish | --host-port | --artifacts | --secret | --forge | --ssh-key | --guard | --on-exit | --grep | --because | --jobs) takes='' ;;
     --engine) takes='local slurm' ;;
     --out) takes=directory ;;
     --for) takes='1m 10m 1h' ;;
@@ -105,7 +105,7 @@ _bawn_command() {
 
 _bawn() {
     local rules='--workspace --read --write --hide --seal --freeze --flag --copy --seed --sift --sync --socket --net --connect
-        --refuse --publish --host-port --env --unset --secret --secrets --forge --limit --artifacts --require --guard --use --policy --read-only --nested --walls --review --discard
+        --refuse --publish --host-port --env --unset --secret --secrets --forge --ssh-key --limit --artifacts --require --guard --use --policy --read-only --nested --walls --review --discard
         --full-access --i-know --degrade --fresh-home --agent'
     local verbs='run show why check export import learn init login shell-init trust home held review diff apply discard sessions log undo redo profile profiles allow publish requests answer ask fleet web doctor prove help'
     local around='--branch --checkpoint --keep-flagged --ask --notify --log-exec --on-exit --quiet --json' # what accompanies a run

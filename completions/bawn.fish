@@ -4,7 +4,7 @@
 # `command` where it belongs to the command. With --rest, prints the command's words so far instead.
 function __bawn_state
     set -l takes --workspace --read --write --hide --seal --freeze --flag --copy --seed --sift --sync --socket --net --connect \
-        --refuse --publish --host-port --env --unset --secret --secrets --forge --limit --artifacts --require --guard --use --policy --agent --degrade --walls --report --branch --for --from --engine --jobs --out
+        --refuse --publish --host-port --env --unset --secret --secrets --forge --ssh-key --limit --artifacts --require --guard --use --policy --agent --degrade --walls --report --branch --for --from --engine --jobs --out
     set -l words (commandline -opc)
     set -l verb first
     set -l i 2
@@ -223,6 +223,7 @@ complete -c bawn -n $rules -l env -x -a '(set -nx)' -d 'Pass a variable, or set 
 complete -c bawn -n $rules -l unset -x -a '(set -nx)' -d 'Drop a variable'
 complete -c bawn -n $rules -l secret -x -d 'Keep the value of a variable outside'
 complete -c bawn -n $rules -l forge -x -d 'Let git reach a repository, with your keys outside'
+complete -c bawn -n $rules -l ssh-key -x -d 'Log in at hosts with a key of your ssh agent'
 complete -c bawn -n $rules -l secrets -x -a 'outside inside' -d 'Whether rules for secrets apply'
 complete -c bawn -n $rules -l limit -x -a '(__bawn_limits)' -d 'Memory, pids, files, time, disk, rate, snapshot or journals'
 complete -c bawn -n $rules -l require -x -d 'Refuse to run without this' -a namespaces

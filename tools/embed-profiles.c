@@ -123,6 +123,7 @@ static void write_object(struct embedding *embedding, const struct rule *rule)
         fprintf(out, ".text = %" PRIu32 "u", place_of(embedding, rule->text));
         break;
     case OBJECT_FORGE:
+    case OBJECT_SSH_KEY:
     case OBJECT_SECRET: /* `written` is the whole of it */
         fprintf(out, ".text = BUILTIN_NO_TEXT");
         break;

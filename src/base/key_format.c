@@ -2,6 +2,8 @@
 
 #include <ctype.h>
 #include <stdint.h>
+#include <string.h>
+#include <strings.h>
 
 #include "base/attr.h"
 #include "base/hash.h"
@@ -167,4 +169,26 @@ void word_digest(const unsigned char salt[KEY_WORD_SALT], struct bytes word,
     blake2b_add(&hash, word.at, word.size);
     blake2b_end(&hash, whole);
     memcpy(ret_digest, whole, KEY_WORD_DIGEST);
+}
+
+bool key_is_expected_in(struct bytes name)
+{
+    static const char *const names[] = {
+        "authorization",     "x-api-key",
+        "api-key",           "apikey",
+        "x-goog-api-key",    "x-auth-token",
+        "x-access-token",    "private-token",
+        "job-token",         "deploy-token",
+        "x-gitlab-token",    "x-subscription-token",
+        "xi-api-key",        "x-figma-token",
+        "x-vault-token",     "circle-token",
+        "dd-api-key",        "dd-application-key",
+        "x-redmine-api-key", "ocp-apim-subscription-key",
+        "x-rapidapi-key",    "x-shopify-access-token",
+    };
+    for (size_t i = 0; i < array_len(names); i++) {
+        if (name.size == strlen(names[i]) && strncasecmp(name.at, names[i], name.size) == 0)
+            return true;
+    }
+    return false;
 }

@@ -51,3 +51,6 @@ bool word_is_random(struct bytes word);
 /* The hash of a word, which begins with the salt. */
 void word_digest(const unsigned char salt[KEY_WORD_SALT], struct bytes word,
                  unsigned char ret_digest[KEY_WORD_DIGEST]);
+
+/* Do servers expect a credential in the header of this name? */
+bool key_is_expected_in(struct bytes name);

@@ -40,7 +40,7 @@ static bool split(struct arena *arena, const char *line, const char *ret_fields[
 
 bool question_kind_is_asked(enum question_kind kind)
 {
-    return kind != QUESTION_RUN;
+    return kind != QUESTION_RUN && kind != QUESTION_SSH_KEY;
 }
 
 static bool find_kind(const char *word, enum question_kind *ret_kind)
@@ -225,10 +225,10 @@ static struct decided judge(const struct broker *broker, struct arena *arena, co
     case QUESTION_ENV:
         return judge_variable(broker, arena, text, question);
     case QUESTION_RUN:
+    case QUESTION_SSH_KEY:
         question->object = text;
-        return *question->identity
-                   ? is_a_question
-                   : decided_refused("this cannot be asked for; run the command, and bawn asks");
+        return *question->identity ? is_a_question
+                                   : decided_refused("this cannot be asked for; do it, and bawn asks");
     default:
         return judge_path(broker, arena, text, question);
     }
@@ -282,7 +282,7 @@ const char *broker_problem_with(const struct question *question, enum question_a
         return "there is nothing to give: answer `no`";
     if (question->is_sealed && !question->is_content)
         return "it is sealed, and only single files of it can be given: answer `no`";
-    bool is_one_time = question->kind == QUESTION_CONNECT || question->kind == QUESTION_RUN;
+    bool is_one_time = question->kind == QUESTION_CONNECT || !question_kind_is_asked(question->kind);
     if (answer == ANSWER_ONCE && !is_one_time && !question->is_content)
         return "this cannot be given for one time: answer `session` or `no`";
     if (answer != ANSWER_ONCE && question->is_sealed)
@@ -306,8 +306,9 @@ enum question_answer question_answer_of(const char *word)
 static const char *act_of(enum question_kind kind)
 {
     static const char *const acts[] = {
-        [QUESTION_CONNECT] = "connect to", [QUESTION_PUBLISH] = "publish port",  [QUESTION_READ] = "read",
-        [QUESTION_WRITE] = "write",        [QUESTION_ENV] = "have the variable", [QUESTION_RUN] = "run",
+        [QUESTION_CONNECT] = "connect to",  [QUESTION_PUBLISH] = "publish port",  [QUESTION_READ] = "read",
+        [QUESTION_WRITE] = "write",         [QUESTION_ENV] = "have the variable", [QUESTION_RUN] = "run",
+        [QUESTION_SSH_KEY] = "log in with",
     };
     return acts[kind];
 }

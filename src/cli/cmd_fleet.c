@@ -190,7 +190,8 @@ static int cmd_run_fleet(const struct world *world, const struct args *args)
     if (args->words.count != 2 || !*args->command)
         return say_bad_input(world, "`bawn fleet run` needs a task file, `--` and a command",
                              "`bawn fleet --help` shows an example");
-    if (args->flags & (FLAGS_MODES & ~(FLAG(AGENT) | FLAG(DEGRADE) | FLAG(REVIEW) | FLAG(FRESH_HOME))))
+    if (args->flags &
+        (FLAGS_MODES & ~(FLAG(AGENT) | FLAG(DEGRADE) | FLAG(WALLS) | FLAG(REVIEW) | FLAG(FRESH_HOME))))
         return say_bad_input(
             world, "a task of a fleet runs with --review and --fresh-home, and takes no other mode", NULL);
     int status = load_request(&world->caller, &loaded);
@@ -207,6 +208,8 @@ static int cmd_run_fleet(const struct world *world, const struct args *args)
     fleet.directory = loaded.request.directory;
     fleet.agent = args->agent;
     fleet.degraded = args->degraded;
+    fleet.has_walls = args->walls != NULL;
+    fleet.on = args->on;
     fleet.command = args->command;
     fleet.path = directories_resolve(&fleet.arena,
                                      args->out ? path_clean(&fleet.arena, fleet.directory, args->out)
@@ -374,10 +377,10 @@ static int each_apply(const struct world *world, const struct args *args, const 
     return worst;
 }
 
-/* The socket of an engine, which a worker inherits. Nothing that it executes does. */
-static int engine_socket(const struct chosen *chosen)
+/* A descriptor of the engine's, which a worker inherits. Nothing that it executes does. */
+static int engine_descriptor(const struct chosen *chosen, size_t place)
 {
-    const char *word = chosen->count > 1 ? chosen->ids[1] : "";
+    const char *word = chosen->count > place ? chosen->ids[place] : "";
     uint64_t number;
     if (!text_take_number(&word, &number) || *word || number > INT_MAX ||
         fcntl((int)number, F_SETFD, FD_CLOEXEC) < 0)
@@ -397,7 +400,9 @@ static int each_work(const struct world *world, const struct args *args, const s
                         caller_variable(&world->caller, "SLURM_ARRAY_TASK_ID"));
     if (!id)
         return say_bad_input(world, "this is no element of an array job of the fleet", NULL);
-    int worked = fleet_work(&world->caller, &chosen->fleet, id, engine_socket(chosen), args->typed, &err);
+    const struct engine_words words = {.tell_fd = engine_descriptor(chosen, 1),
+                                       .go_fd = engine_descriptor(chosen, 2)};
+    int worked = fleet_work(&world->caller, &chosen->fleet, id, &words, args->typed, &err);
     return worked < 0 ? say_refused(world, &err) : worked;
 }
 

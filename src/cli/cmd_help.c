@@ -36,6 +36,7 @@ static const char rules[] =
     "  --env NAME[=VALUE]         pass or set a variable; --unset NAME drops one\n"
     "  --secret 'NAME to HOST'    keep its value outside; --secrets inside does not\n"
     "  --forge 'HOST/REPO fetch'  let git reach a repository, with your keys outside\n"
+    "  --ssh-key 'KEY to HOST'    log in by ssh with a key of your agent outside\n"
     "  --limit NAME=VALUE         memory, pids, files, time, disk, rate or others\n"
     "  --artifacts NAME           do not report new programs in directories NAME\n"
     "  --use NAME                 add a profile; --policy FILE adds a file of rules\n"

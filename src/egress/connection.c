@@ -32,14 +32,15 @@
  *   judged there, and sent from there. Bytes that nobody judges may be spliced. These are all the places that judge bytes:
  *
  *     the client's first bytes    inspect.c reads them into `first`, and passes on that buffer
- *     requests of HTTP            http.c keeps the head in http.line. What passes is added to outward.copied
+ *     requests of HTTP            http.c keeps the head in http.line. What passes is added to outward.copied. With `leak block`
+ *                                 content waits in http.search->held until it has been searched
  *     the answer to an Upgrade    relay.c reads its first words, and adds them to inward.copied
  *     the proxy's answer          dial.c reads it into inward.copied. The relay begins with what follows it
  *     questions for names         resolver.c reads a question, by UDP or TCP, into its own memory
  *     requests to process 1       asks.c, and bawn's lines (settings.c): one message of fixed or bounded size, read once
  *     bawn's settings             settings.c reads the whole file once, and parses that copy
  *
- *   At a published port, and at an address that a rule names, nothing is judged.
+ *   At a published port, and at an address that a rule names, nothing is judged, but with `leak … plain` requests to an address are searched.
  *
  * Invariants
  *
@@ -56,7 +57,7 @@
  *   7. attempts_open counts the begun attempts that have not failed. attempts[attempts_begun] and those after it are unused.
  *   8. published_count counts the connections of published ports. It has a limit of its own, so that connections from the host
  *      cannot use up the descriptors for connections from inside.
- *   9. Bytes without a verdict are bounded: by 32 KiB for `first` and 64 KiB for http.line, and by MOST_HELD for all connections
+ *   9. Bytes without a verdict are bounded: by 32 KiB for `first`, 64 KiB for http.line and 96 KiB for what waits for a search, and by MOST_HELD for all connections
  *      together. Beyond that each connection still has its SHARE.
  *  10. egress->connections has every connection, the newest first. listener->connections counts those of a listener.
  *
@@ -161,9 +162,13 @@ struct connection *connection_new(struct egress *egress, struct listener *listen
 bool connection_may_hold(struct connection *connection)
 {
     struct egress *egress = connection->egress;
+    struct buf *waiting = connection->http.search ? &connection->http.search->held : NULL;
     if (!connection->http.line.size && connection->http.line.capacity > SHARE)
         buf_free(&connection->http.line);
-    size_t held = connection->first.capacity + connection->http.line.capacity;
+    if (waiting && !waiting->size)
+        buf_free(waiting);
+    size_t held =
+        connection->first.capacity + connection->http.line.capacity + (waiting ? waiting->capacity : 0);
     egress->held += held - connection->held;
     connection->held = held;
     return held <= SHARE || egress->held <= MOST_HELD;
@@ -225,7 +230,7 @@ void connection_close(struct connection *connection)
     connection_set_deadline(connection, 0);
     buf_free(&connection->first);
     buf_free(&connection->watched_end);
-    buf_free(&connection->http.line);
+    http_free(&connection->http);
     egress->held -= connection->held;
     *(connection->next ? &connection->next->previous : &egress->oldest) = connection->previous;
     *(connection->previous ? &connection->previous->next : &egress->connections) = connection->next;
@@ -282,16 +287,16 @@ static void add_next_step(const struct connection *connection, const char *host,
         snprintf(text, size, "`bawn ask connect %s:%u` waits for the answer.\n", host, port);
 }
 
-/* Answers a request of plain HTTP with the reason of the refusal. */
-static void say_no(struct connection *connection, const char *host, const char *sentence)
+void connection_forbid(struct connection *connection, const char *sentences)
 {
-    char text[1024], next[NAME_LONGEST + 128] = "";
-    add_next_step(connection, host, next, sizeof(next));
-    int length = snprintf(text, sizeof(text),
-                          "HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
-                          "bawn: this sandbox may not reach %s: %s.\n%s",
-                          host, sentence, next);
+    char text[2048];
+    int length = snprintf(
+        text, sizeof(text),
+        "HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+        "bawn: %s",
+        sentences);
     size_t size = (size_t)length < sizeof(text) ? (size_t)length : sizeof(text) - 1;
+    close_in_order(connection->inner.watcher.fd);
     reset_side(&connection->outer);
     poller_close(&connection->outer.watcher);
     if (send(connection->inner.watcher.fd, text, size, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)size) {
@@ -302,6 +307,15 @@ static void say_no(struct connection *connection, const char *host, const char *
     connection_enter(connection, STAGE_FAREWELL, farewell_ready);
     connection_set_deadline(connection, FAREWELL);
     poller_change(&connection->egress->poller, &connection->inner.watcher, EPOLLIN);
+}
+
+/* Answers a request of plain HTTP with the reason of the refusal. */
+static void say_no(struct connection *connection, const char *host, const char *sentence)
+{
+    char text[1024], next[NAME_LONGEST + 128] = "";
+    add_next_step(connection, host, next, sizeof(next));
+    snprintf(text, sizeof(text), "this sandbox may not reach %s: %s.\n%s", host, sentence, next);
+    connection_forbid(connection, text);
 }
 
 void connection_refuse(struct connection *connection, const char *sentence)

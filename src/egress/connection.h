@@ -60,7 +60,7 @@ struct connection {
     int last_errnum;
     struct buf first; /* what was read of the client's first bytes, until there is a verdict on them */
     struct http http;
-    size_t held;            /* the memory that `first` and http.line take */
+    size_t held;            /* the memory that `first`, http.line and bytes that wait for a search take */
     size_t watched_size;    /* of the bytes that were searched for placeholders */
     struct buf watched_end; /* the last of them: a placeholder may go on in the next piece */
     size_t agreed_size;     /* bytes of the server's agreement to change the protocol */
@@ -83,11 +83,12 @@ void connection_set_deadline(struct connection *connection, int64_t milliseconds
 
 /* Each of these ends the connection, or begins its farewell: the caller must return at once. */
 void connection_close(struct connection *connection);
+void connection_forbid(struct connection *connection, const char *sentences); /* answers HTTP with them */
 void connection_reset(struct connection *connection); /* both peers see a broken connection (RST) */
 void connection_refuse(struct connection *connection, const char *sentence);
 void connection_fail(struct connection *connection, int errnum, const char *sentence /* if errnum is 0 */);
 
-/* Counts `first` and http.line. Returns false if unfinished requests of all connections take too much, and this one has a part in it. */
+/* Counts what is held. Returns false if unfinished requests of all connections take too much, and this one has a part in it. */
 bool connection_may_hold(struct connection *connection) must_check;
 
 /* The name, or the address as text. */
@@ -144,6 +145,9 @@ bool connection_inspect(struct connection *connection) must_check;
  * was refused, and the caller returns at once.
  */
 bool connection_check_http(struct connection *connection, const char *bytes, size_t size) must_check;
+
+/* No host is named for the connection, so that nothing is judged: with `leak … plain` its requests are searched, if it speaks HTTP. */
+void connection_search_nameless(struct connection *connection);
 
 /* --- relay --- */
 

@@ -25,6 +25,7 @@
  *   tell.c         sends lines to bawn
  *   table.c        the rules about hosts
  *   watch.c        finds placeholders of secrets where they do not belong
+ *   search.c       finds secrets of the host in requests of HTTP
  *
  * kernel/poller.c has epoll.
  *
@@ -52,6 +53,7 @@
 #include "egress/table.h"
 #include "egress/tell.h"
 #include "egress/watch.h"
+#include "journal/leak.h"
 #include "kernel/poller.h"
 
 enum {
@@ -107,8 +109,9 @@ struct egress {
     VEC(struct confirmation) unconfirmed;
     struct vault_link vault;
     struct watch watch;
-    const char *trouble;  /* since the last confirmation, or NULL */
-    int64_t ask_patience; /* milliseconds that a connection waits for a person's answer */
+    struct leak_table leaks; /* what requests of plain HTTP are searched for */
+    const char *trouble;     /* since the last confirmation, or NULL */
+    int64_t ask_patience;    /* milliseconds that a connection waits for a person's answer */
 };
 
 /* --- sandbox --- */

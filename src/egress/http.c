@@ -11,7 +11,8 @@
 struct head {
     unsigned hosts, lengths, encodings, upgrades;
     uint64_t length;
-    bool is_old /* HTTP/1.0 */, host_is_right, wants_websocket;
+    bool is_old /* HTTP/1.0 */, is_foreign /* of another version, or it asks for a tunnel */;
+    bool host_is_right, wants_websocket, is_coded, expects;
 };
 
 static size_t token_size(const char *text, size_t size)
@@ -29,6 +30,8 @@ static bool is_token(const char *text, size_t size)
 
 static bool is_host(const char *text, size_t size, const char *host, uint16_t port)
 {
+    if (!host)
+        return true;
     size_t length = strlen(host);
     if (size < length || strncasecmp(text, host, length) != 0)
         return false;
@@ -40,17 +43,20 @@ static bool is_host(const char *text, size_t size, const char *host, uint16_t po
 
 /* "GET /path HTTP/1.1", or version 1.0. A target that is a URL must name the same host. */
 static const char *read_request_line(const char *line, size_t size, const char *host, uint16_t port,
-                                     bool *ret_is_old)
+                                     struct head *head)
 {
     const char *end = line + size, *space = memchr(line, ' ', size);
     if (!space || !is_token(line, (size_t)(space - line)))
         return "the request line is malformed";
-    if (space - line == 7 && memcmp(line, "CONNECT", 7) == 0)
+    head->is_foreign = space - line == 7 && memcmp(line, "CONNECT", 7) == 0;
+    if (head->is_foreign)
         return "CONNECT asks for another connection";
     const char *target = space + 1, *last = memrchr(target, ' ', (size_t)(end - target));
-    if (!last || end - last != 9 || (memcmp(last, " HTTP/1.1", 9) != 0 && memcmp(last, " HTTP/1.0", 9) != 0))
+    head->is_foreign =
+        !last || end - last != 9 || (memcmp(last, " HTTP/1.1", 9) != 0 && memcmp(last, " HTTP/1.0", 9) != 0);
+    if (head->is_foreign)
         return "the request is not of HTTP/1.1";
-    *ret_is_old = last[8] == '0';
+    head->is_old = last[8] == '0';
     size_t target_size = (size_t)(last - target);
     if (target_size == 0 || memchr(target, ' ', target_size))
         return "the request line is malformed";
@@ -107,6 +113,10 @@ static const char *read_field(const char *line, size_t size, const char *host, u
     } else if (is_field(line, name_size, "upgrade")) {
         head->upgrades++;
         head->wants_websocket |= is_field(value, value_size, "websocket");
+    } else if (is_field(line, name_size, "content-encoding")) {
+        head->is_coded |= !is_field(value, value_size, "identity");
+    } else if (is_field(line, name_size, "expect")) {
+        head->expects = true;
     }
     return NULL;
 }
@@ -128,7 +138,7 @@ static const char *read_head(const struct buf *text, const char *host, uint16_t 
     size_t size = 0;
     const char *line = next_line(&at, end, &size);
     const char *problem =
-        line ? read_request_line(line, size, host, port, &head->is_old) : "the request line is malformed";
+        line ? read_request_line(line, size, host, port, head) : "the request line is malformed";
     while (!problem && at < end) {
         line = next_line(&at, end, &size);
         if (!line || (size && (*line == ' ' || *line == '\t')))
@@ -139,7 +149,7 @@ static const char *read_head(const struct buf *text, const char *host, uint16_t 
     }
     if (problem)
         return problem;
-    if (head->hosts != 1 || !head->host_is_right)
+    if (host && (head->hosts != 1 || !head->host_is_right))
         return "the request is for another host";
     if (head->lengths > 1 || head->encodings > 1 || (head->lengths && head->encodings))
         return "the content's length is given twice";
@@ -151,10 +161,35 @@ static const char *read_head(const struct buf *text, const char *host, uint16_t 
     return NULL;
 }
 
-static const char *end_head(struct http *http, const char *host, uint16_t port)
+static const char has_leak[] = "a secret of the host is in the request";
+
+static void pass_line(struct http *http, struct buf *out)
+{
+    search_pass(http->search,
+                bytes_of(http->line.bytes + http->line_passed, http->line.size - http->line_passed), out);
+    http->line_passed = http->line.size;
+}
+
+/* A head that passes. A server that was asked whether it wants the content must get the head before. */
+static void begin_content(struct http *http, const struct head *head, struct buf *out)
+{
+    if (!http->search)
+        return;
+    search_head(http->search, bytes_of(http->line.bytes, http->line.size));
+    if (head->expects && !search_has_stopped(http->search))
+        pass_line(http, out);
+    bool has_content = head->length || head->encodings;
+    http->search->is_searched = has_content && !head->is_coded;
+}
+
+static const char *end_head(struct http *http, const char *host, uint16_t port, struct buf *out)
 {
     struct head head = {0};
     const char *problem = read_head(&http->line, host, port, &head);
+    if (problem && !host && head.is_foreign && !http->is_first_done) {
+        http->state = HTTP_PASSING;
+        return NULL;
+    }
     if (problem)
         return problem;
     http->left = head.length;
@@ -168,7 +203,8 @@ static const char *end_head(struct http *http, const char *host, uint16_t port)
     if (head.wants_websocket)
         http->state = HTTP_UPGRADING;
     http->is_first_done = true;
-    return NULL;
+    begin_content(http, &head, out);
+    return search_has_stopped(http->search) ? has_leak : NULL;
 }
 
 /* A chunk's size in hexadecimal. Chunk extensions, which no client uses, are refused. */
@@ -186,7 +222,9 @@ static const char *end_chunk_size(struct http *http)
     }
     http->left = size;
     http->state = size ? HTTP_CHUNK : HTTP_TRAILER;
-    return NULL;
+    bool is_end = size == 0;
+    search_content(http->search, bytes_of("", 0), is_end);
+    return search_has_stopped(http->search) ? has_leak : NULL;
 }
 
 /* Bytes that a lenient server may treat as a space (RFC 9112, 3). */
@@ -237,7 +275,8 @@ static bool is_first_line(const struct buf *head)
     return memchr(head->bytes, '\n', head->size) == head->bytes + head->size - 1;
 }
 
-static const char *end_line(struct http *http, const char *host, uint16_t port, bool *ret_is_whole)
+static const char *end_line(struct http *http, const char *host, uint16_t port, struct buf *out,
+                            bool *ret_is_whole)
 {
     bool is_empty = http->line.size == 2 && memcmp(http->line.bytes, "\r\n", 2) == 0;
     *ret_is_whole = true;
@@ -259,14 +298,8 @@ static const char *end_line(struct http *http, const char *host, uint16_t port, 
             return "the request line is malformed";
         if (is_first_line(&http->line) && !names_http(http->line.bytes, http->line.size))
             return "the request is not of HTTP/1.1";
-        return *ret_is_whole ? end_head(http, host, port) : NULL;
+        return *ret_is_whole ? end_head(http, host, port, out) : NULL;
     }
-}
-
-static void pass_line(struct http *http, struct buf *out)
-{
-    buf_add(out, http->line.bytes + http->line_passed, http->line.size - http->line_passed);
-    http->line_passed = http->line.size;
 }
 
 /* Of an overlong line that may still become a request, only the beginning and the last bytes are kept. */
@@ -279,8 +312,15 @@ static void shorten_line(struct http *http)
     bytes[http->line.size] = '\0';
 }
 
+/* Is it nothing but the first word of a line? */
+static bool is_one_word(const char *line, size_t size)
+{
+    size_t before = blanks_size(line, size);
+    return before + token_size(line + before, size - before) == size;
+}
+
 /* Decides by the line so far whether the protocol is HTTP. */
-static void decide_unknown(struct http *http, bool is_whole, struct buf *out)
+static void decide_unknown(struct http *http, const char *host, bool is_whole, struct buf *out)
 {
     const char *line = http->line.bytes;
     size_t size = http->line.size;
@@ -288,10 +328,13 @@ static void decide_unknown(struct http *http, bool is_whole, struct buf *out)
     bool may_be_http = is_empty || may_become_request(line, size);
     bool is_large = size > HTTP_LARGEST_UNKNOWN;
     if (may_be_http && !is_empty && (is_whole || is_large) &&
-        (names_http(line, size) || is_oldest_with_url(line, size))) {
+        (names_http(line, size) || (host && is_oldest_with_url(line, size)))) {
         http->state = HTTP_HEAD;
         return;
     }
+    if (search_blocks(http->search) && may_be_http && !is_empty && !is_whole && !is_large &&
+        !is_one_word(line, size))
+        return;
     pass_line(http, out);
     if (!may_be_http || (is_whole && !is_empty))
         http->state = HTTP_PASSING;
@@ -299,6 +342,21 @@ static void decide_unknown(struct http *http, bool is_whole, struct buf *out)
         http->line.size = http->line_passed = 0;
     else if (is_large)
         shorten_line(http);
+}
+
+/* The next bytes of a body or a chunk. */
+static const char *take_content(struct http *http, const char *bytes, size_t size, struct buf *out)
+{
+    http->left -= size;
+    search_content(http->search, bytes_of(bytes, size), http->left == 0 && http->state == HTTP_BODY);
+    if (search_has_stopped(http->search))
+        return has_leak;
+    search_pass(http->search, bytes_of(bytes, size), out);
+    if (http->left == 0)
+        http->state = http->state == HTTP_BODY ? HTTP_HEAD : HTTP_CHUNK_END;
+    if (http->state == HTTP_HEAD)
+        search_end(http->search, out);
+    return NULL;
 }
 
 ptrdiff_t http_take(struct http *http, const char *host, uint16_t port, const char *bytes, size_t size,
@@ -312,11 +370,10 @@ ptrdiff_t http_take(struct http *http, const char *host, uint16_t port, const ch
         }
         if (http->state == HTTP_BODY || http->state == HTTP_CHUNK) {
             size_t part = size - at < http->left ? size - at : (size_t)http->left;
-            buf_add(out, bytes + at, part);
+            *ret_problem = take_content(http, bytes + at, part, out);
+            if (*ret_problem)
+                return -1;
             at += part;
-            http->left -= part;
-            if (http->left == 0)
-                http->state = http->state == HTTP_BODY ? HTTP_HEAD : HTTP_CHUNK_END;
             continue;
         }
         const char *feed = memchr(bytes + at, '\n', size - at);
@@ -324,19 +381,40 @@ ptrdiff_t http_take(struct http *http, const char *host, uint16_t port, const ch
         buf_add(&http->line, bytes + at, part);
         at += part;
         if (http->state == HTTP_UNKNOWN)
-            decide_unknown(http, feed != NULL, out);
+            decide_unknown(http, host, feed != NULL, out);
         if (http->state == HTTP_UNKNOWN || http->state == HTTP_PASSING)
             continue;
         bool is_whole = false;
         *ret_problem = http->line.size > HTTP_LARGEST_HEAD ? "the request's head is too large"
-                       : feed                              ? end_line(http, host, port, &is_whole)
+                       : feed                              ? end_line(http, host, port, out, &is_whole)
                                                            : NULL;
         if (*ret_problem)
             return -1;
         if (is_whole) {
             pass_line(http, out);
             http->line.size = http->line_passed = 0;
+            if (http->state == HTTP_HEAD)
+                search_end(http->search, out);
         }
     }
     return (ptrdiff_t)at;
+}
+
+int http_finish(struct http *http, struct buf *out, const char **ret_problem)
+{
+    if (!http->search || http->state != HTTP_UNKNOWN || http->line_passed == http->line.size)
+        return 0;
+    search_text(http->search, bytes_of(http->line.bytes, http->line.size));
+    *ret_problem = has_leak;
+    if (search_has_stopped(http->search))
+        return -1;
+    pass_line(http, out);
+    return 0;
+}
+
+void http_free(struct http *http)
+{
+    buf_free(&http->line);
+    search_free(http->search);
+    http->search = NULL;
 }

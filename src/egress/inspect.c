@@ -192,25 +192,71 @@ bool connection_watch(struct connection *connection, const char *bytes, size_t s
     return false;
 }
 
+/* --- secrets of the host ------------------------------------------------------------------------------------------ */
+
+static void begin_search(struct connection *connection)
+{
+    const struct leak_table *table = &connection->egress->leaks;
+    if (table->answer && !connection->http.search)
+        connection->http.search = search_new(table);
+}
+
+void connection_search_nameless(struct connection *connection)
+{
+    if (connection->name || connection->published || !connection->egress->leaks.answer)
+        return;
+    connection->http.state = HTTP_UNKNOWN;
+    connection->speaks_http = true;
+    begin_search(connection);
+}
+
+/* Reports the secrets that were found in a request. Returns false if it was stopped for that. */
+static bool leaks_may_pass(struct connection *connection)
+{
+    struct leak_search *search = connection->http.search ? &connection->http.search->leaks : NULL;
+    auto_arena struct arena scratch = {0};
+    char text[ENDPOINT_TEXT_SIZE];
+    const char *host = connection_host(connection, text);
+    if (!search || !search->found_count)
+        return true;
+    bool is_stopped = search->table->answer == LEAK_BLOCK;
+    for (size_t i = 0; i < search->found_count; i++)
+        connection_tell(connection, TOLD_LEAK,
+                        arena_printf(&scratch, "%s %s %s", leak_kind_name(search->found[i].kind),
+                                     is_stopped ? "stopped" : "passed", search->found[i].name));
+    const char *what = leak_what(&scratch, search->found[0].kind, search->found[0].name);
+    search->found_count = 0;
+    if (is_stopped) /* which may free the search */
+        connection_forbid(connection, arena_printf(&scratch, "%s.\n", leak_refusal(&scratch, host, what)));
+    return !is_stopped;
+}
+
 /* ------------------------------------------------------------------------------------------------------------------ */
 
 bool connection_check_http(struct connection *connection, const char *bytes, size_t size)
 {
-    char text[ENDPOINT_TEXT_SIZE];
     const char *problem = "it sends data before the server accepted the change of protocol";
+    struct http *http = &connection->http;
+    struct buf *out = &connection->outward.copied;
     if (!connection_watch(connection, bytes, size))
         return false;
-    if (http_take(&connection->http, connection_host(connection, text), connection->asked.port, bytes, size,
-                  &connection->outward.copied, &problem) != (ptrdiff_t)size) {
+    bool has_passed = http_take(http, connection->name ? connection->name->text : NULL,
+                                connection->asked.port, bytes, size, out, &problem) == (ptrdiff_t)size &&
+                      (!connection->outward.ended || http_finish(http, out, &problem) == 0);
+    if (!leaks_may_pass(connection))
+        return false;
+    if (!has_passed) {
         connection_refuse(connection, problem);
         return false;
+    }
+    if (http->state == HTTP_PASSING) {
+        connection->speaks_http = false; /* the rest is not HTTP: no need to read it */
+        http_free(http);
     }
     if (!connection_may_hold(connection)) {
         connection_refuse(connection, no_room);
         return false;
     }
-    if (connection->http.state == HTTP_PASSING)
-        connection->speaks_http = false; /* the rest is not HTTP: no need to read it */
     return true;
 }
 
@@ -255,5 +301,7 @@ bool connection_inspect(struct connection *connection)
         connection->speaks_http = true;
         break;
     }
+    if (connection->speaks_http)
+        begin_search(connection);
     return pass_first(connection);
 }

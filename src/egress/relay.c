@@ -39,7 +39,7 @@ static bool checked_move(struct connection *connection)
     ssize_t got = flow_receive(out, connection->inner.watcher.fd, &bytes);
     if (got < 0)
         return errno == EAGAIN || errno == EINTR;
-    if (got && !check(connection, bytes, (size_t)got))
+    if (!check(connection, bytes, (size_t)got))
         return false;
     return flow_send(out, outer);
 }
@@ -185,6 +185,8 @@ void connection_relay(struct connection *connection)
     connection_enter(connection, STAGE_RELAY, relay_ready);
     connection->began = now_milliseconds();
     connection_set_deadline(connection, 0);
+    if (connection->is_inspected)
+        connection_search_nameless(connection);
     if (!connection->is_inspected) {
         watch_sides(connection);
         if (!connection_inspect(connection))

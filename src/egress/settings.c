@@ -12,7 +12,7 @@
 #include "egress/connection.h"
 #include "kernel/ports.h"
 
-enum { LARGEST_SETTINGS = 16 << 20, MOST_WORDS = 3 };
+enum { LARGEST_SETTINGS = 16 << 20 };
 
 bool settings_parse_fd(const char *text, int *ret_fd)
 {
@@ -167,11 +167,13 @@ void settings_confirm(struct asks *asks)
 /* `fd` came with the line, or is -1. */
 static int take_line(struct egress *egress, char *line, int fd, struct err *err)
 {
-    char *words[MOST_WORDS] = {NULL};
-    size_t count = 0;
-    for (char *rest = line, *word; count < MOST_WORDS && (word = strsep(&rest, " "));)
-        words[count++] = word;
-    const char *verb = words[0], *object = words[1];
+    char *rest = line;
+    const char *verb = strsep(&rest, " ");
+    if (rest && strcmp(verb, "leak") == 0)
+        return leak_take_answer(&egress->leaks, rest, err);
+    if (rest && strcmp(verb, "known") == 0)
+        return leak_take_known(&egress->leaks, &egress->arena, rest, err);
+    const char *object = rest ? strsep(&rest, " ") : NULL, *third = rest ? strsep(&rest, " ") : NULL;
     if (!object)
         return err_set(err, "'%s' is not understood", line);
     int given = -1;
@@ -179,12 +181,12 @@ static int take_line(struct egress *egress, char *line, int fd, struct err *err)
         return settings_parse_fd(object, &given) ? take_socket(egress, given, err)
                                                  : err_set(err, "no descriptor");
     if (strcmp(verb, "publish") == 0) {
-        if (fd < 0 && words[2] && settings_parse_fd(words[2], &given))
+        if (fd < 0 && third && settings_parse_fd(third, &given))
             fd = given;
         return take_published(egress, object, fd, err);
     }
     if (strcmp(verb, "name") == 0)
-        return take_name(egress, object, words[2], err);
+        return take_name(egress, object, third, err);
     if (strcmp(verb, "answer") == 0) {
         resolver_refuse(&egress->resolver, object);
         return 0;
@@ -203,21 +205,22 @@ static int take_line(struct egress *egress, char *line, int fd, struct err *err)
         return take_vaulted(egress, object, "its secrets stay outside", err);
     if (strcmp(verb, "inspect") == 0)
         return take_vaulted(egress, object, "rules judge its requests", err);
-    if (strcmp(verb, "placeholder") == 0 && words[2]) {
-        watch_add(&egress->watch, &egress->arena, object, words[2]);
+    if (strcmp(verb, "placeholder") == 0 && third) {
+        watch_add(&egress->watch, &egress->arena, object, third);
+        leak_add_placeholder(&egress->leaks, egress->watch.list.at[egress->watch.list.count - 1].text);
         return 0;
     }
     if (strcmp(verb, "rate") == 0)
-        return take_rate(egress, object, words[2], err);
+        return take_rate(egress, object, third, err);
     if (strcmp(verb, "proxy") == 0)
         return proxy_parse(&egress->arena, object, &egress->proxy, err);
     if (strcmp(verb, "no-proxy") == 0) {
         egress->proxy.exceptions = arena_str(&egress->arena, object);
         return 0;
     }
-    if (table_add(&egress->table, verb, object, words[2] != NULL, err) < 0)
+    if (table_add(&egress->table, verb, object, third != NULL, err) < 0)
         return -1;
-    if (words[2] && strcmp(words[2], "late") == 0) { /* it came while the command runs */
+    if (third && strcmp(third, "late") == 0) { /* it came while the command runs */
         listen_for_newest_rule(egress);
         put_to_use(egress); /* which may remove a rule for one connection */
     }

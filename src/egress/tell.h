@@ -20,6 +20,7 @@
     X(TOLD_ASKED, "asked",                                                                                   \
       "too many names that are not on the list were looked up: further ones are not recorded")               \
     X(TOLD_MISUSED, "misused", "too many placeholders were sent: further ones are not recorded")             \
+    X(TOLD_LEAK, "leak", "too many secrets were sent: further ones are not recorded")                        \
     X(TOLD_HELD, "held", "too many connections wait for an answer: further ones are not reported")
 
 enum told { TOLD_KINDS(ID_OF) TOLD_COUNT };

@@ -90,6 +90,7 @@ static void add_fleet(const struct fleet *fleet, struct buf *out)
             json_str(&json, NULL, wall_name(wall));
     }
     json_close(&json, ']');
+    json_str(&json, "walls", fleet->has_walls ? foundation_name(fleet->on) : NULL);
     json_open(&json, "rules", '[');
     vec_each (const struct argument, rule, &fleet->rules) {
         json_str(&json, NULL, rule->verb == VERB_NONE ? "policy" : verb_word(rule->verb));
@@ -135,6 +136,7 @@ int fleet_make(struct fleet *fleet, const task_list *tasks, struct err *err)
                                  ? "`bawn fleet retry DIR` goes on with the fleet in it"
                                  : "name another folder with --out");
     }
+    directories_scatter(fleet->fd);
     vec_each (const struct task, task, tasks) {
         if (make_task(fleet, task, err) < 0)
             return -1;
@@ -177,6 +179,14 @@ static bool take_walls(struct fleet *fleet, struct json_value array)
         fleet->degraded |= 1u << wall;
     }
     return true;
+}
+
+static bool take_foundation(struct fleet *fleet, struct json_value value)
+{
+    const char *name = json_text(&fleet->arena, value);
+    fleet->on = name ? foundation_from_name(name) : FOUNDATION_COUNT;
+    fleet->has_walls = true;
+    return fleet->on != FOUNDATION_COUNT;
 }
 
 static bool take_command(struct fleet *fleet, struct json_value array)
@@ -230,6 +240,8 @@ static bool take_member(struct fleet *fleet, struct json_value key, struct json_
         return (fleet->agent = json_text(&fleet->arena, value)) != NULL;
     if (json_is(key, "degrade"))
         return take_walls(fleet, value);
+    if (json_is(key, "walls"))
+        return take_foundation(fleet, value);
     if (json_is(key, "rules"))
         return take_rules(fleet, value);
     if (json_is(key, "command"))

@@ -57,6 +57,8 @@ struct fleet {
     const char *agent;             /* --agent, or NULL */
     VEC(struct argument) rules;    /* --read PATH and the like */
     wall_set degraded;             /* --degrade */
+    bool has_walls;                /* --walls … */
+    enum foundation on;            /* … and which; otherwise as this machine has them */
     const char *const *command;    /* with braces; ended by NULL */
     VEC(const char *) ids;         /* of the tasks, in the order of their file */
     VEC(struct task_order) orders; /* those of one task follow each other … */

@@ -4,6 +4,9 @@
  *
  * A worker whose command has ended says so by a socket, and does not count any more: it mostly waits. So that such workers do not pile up where the
  * disk is slow, there are at most as many of them as of the others.
+ *
+ * While commands are over quickly, the workers of the next tasks are started ahead, one for each that runs: they make their plans meanwhile, and
+ * wait for a word (fleet/work.c). Where a command takes longer than QUICK there is nothing to gain.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,16 +19,33 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/timespec.h"
 #include "fleet/engine.h"
 #include "kernel/beneath.h"
 #include "kernel/process.h"
 
+enum { QUICK = 2000 }; /* milliseconds */
+
+struct worker_began {
+    pid_t worker;
+    int64_t at; /* in milliseconds */
+};
+
+struct worker_ahead {
+    pid_t worker;
+    size_t task;
+    int go_fd; /* the socket for its word */
+};
+
 struct engine_state {
-    size_t next;          /* all tasks before this one have begun, or never will */
-    bool *is_begun;       /* for each task: it has begun, or never will */
-    process_list workers; /* whose command has not ended … */
-    process_list ending;  /* … and the others */
-    int told_fd, tell_fd; /* the socket */
+    size_t next;                      /* all tasks before this one have begun, or never will */
+    bool *is_begun;                   /* for each task: it has begun, or never will */
+    VEC(struct worker_began) workers; /* whose command has not ended … */
+    process_list ending;              /* … and the others */
+    int told_fd, tell_fd;             /* the socket */
+    VEC(struct worker_ahead) ahead;   /* in the order of their tasks */
+    bool is_quick;                    /* the last command that ended was */
+    bool has_failed_ahead;            /* a worker ended before it got its word: this is not tried again */
     bool is_cancelled;
 };
 
@@ -46,21 +66,26 @@ struct start {
     const struct fleet_job *job;
     const char *id;
     int log_fd;
+    int go_fd; /* of one that is started ahead; -1: it begins at once */
 };
 
 /* Becomes the worker: without input, and with what bawn itself says in a file of the fleet's. */
 static int become_worker(void *context)
 {
     const struct start *begun = context;
-    char tell_fd[16];
-    const char *const words[] = {"bawn", "fleet", "work", begun->job->fleet->path, begun->id, tell_fd, NULL};
+    char tell_fd[16], go_fd[16];
+    const char *const words[] = {
+        "bawn", "fleet", "work", begun->job->fleet->path, begun->id, tell_fd, begun->go_fd < 0 ? NULL : go_fd,
+        NULL};
     int nowhere = open("/dev/null", O_RDONLY | O_CLOEXEC), inherited = dup(begun->job->state->tell_fd);
+    int go = begun->go_fd < 0 ? -1 : dup(begun->go_fd);
     sigset_t none;
     sigemptyset(&none);
     snprintf(tell_fd, sizeof(tell_fd), "%d", inherited);
-    if (nowhere >= 0 && inherited >= 0 && setsid() >= 0 && dup2(nowhere, STDIN_FILENO) >= 0 &&
-        dup2(begun->log_fd, STDOUT_FILENO) >= 0 && dup2(begun->log_fd, STDERR_FILENO) >= 0 &&
-        sigprocmask(SIG_SETMASK, &none, NULL) == 0)
+    snprintf(go_fd, sizeof(go_fd), "%d", go);
+    if (nowhere >= 0 && inherited >= 0 && (go >= 0 || begun->go_fd < 0) && setsid() >= 0 &&
+        dup2(nowhere, STDIN_FILENO) >= 0 && dup2(begun->log_fd, STDOUT_FILENO) >= 0 &&
+        dup2(begun->log_fd, STDERR_FILENO) >= 0 && sigprocmask(SIG_SETMASK, &none, NULL) == 0)
         execve("/proc/self/exe", (char *const *)words, (char *const *)begun->job->environment);
     _exit(EXIT_REFUSED);
 }
@@ -81,30 +106,44 @@ static size_t find_next(const struct fleet_job *job)
     return found;
 }
 
-static int start(struct fleet_job *job, size_t task, struct err *err)
+/* Returns the worker, which is not counted yet; -1 with an error. */
+static pid_t start(struct fleet_job *job, size_t task, int go_fd, struct err *err)
 {
     auto_fd int log_fd = open_beneath(job->fleet->fd, "workers.log", O_WRONLY | O_CREAT | O_APPEND, 0600);
     if (log_fd < 0)
         return err_sys(err, errno, "cannot write %s/workers.log", job->fleet->path);
-    struct start this = {job, job->ids[task], log_fd};
+    struct start this = {job, job->ids[task], log_fd, go_fd};
     pid_t worker = process_start(become_worker, &this);
     if (worker < 0)
         return err_sys(err, errno, "cannot start a worker");
     job->state->is_begun[task] = true;
-    vec_push(&job->state->workers, worker);
-    return 0;
+    return worker;
 }
 
-/* Returns whether it was there. */
-static bool take_out(process_list *list, pid_t worker)
+static void count(struct engine_state *state, pid_t worker)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        if (list->at[i] != worker)
+    vec_push(&state->workers, (struct worker_began){worker, now_milliseconds()});
+}
+
+/* Returns whether it was there; then also whether its command was quick. */
+static bool take_out_worker(struct engine_state *state, pid_t worker)
+{
+    for (size_t i = 0; i < state->workers.count; i++) {
+        if (state->workers.at[i].worker != worker)
             continue;
-        list->at[i] = list->at[--list->count];
+        state->is_quick = now_milliseconds() - state->workers.at[i].at < QUICK;
+        state->workers.at[i] = state->workers.at[--state->workers.count];
         return true;
     }
     return false;
+}
+
+static void take_out_ending(struct engine_state *state, pid_t worker)
+{
+    for (size_t i = 0; i < state->ending.count; i++) {
+        if (state->ending.at[i] == worker)
+            state->ending.at[i] = state->ending.at[--state->ending.count];
+    }
 }
 
 /* Hears of the workers whose command has ended. */
@@ -112,18 +151,80 @@ static void hear(struct engine_state *state)
 {
     pid_t worker;
     while (read(state->told_fd, &worker, sizeof(worker)) == sizeof(worker)) {
-        if (take_out(&state->workers, worker))
+        if (take_out_worker(state, worker))
             vec_push(&state->ending, worker);
     }
 }
 
+/* --- workers that are started ahead ----------------------------------------------------------------------------------- */
+
+/* Forgets one: it has its word, or never gets one. */
+static void let_go(struct engine_state *state, size_t place)
+{
+    close(state->ahead.at[place].go_fd);
+    state->ahead.count--;
+    memmove(state->ahead.at + place, state->ahead.at + place + 1,
+            (state->ahead.count - place) * sizeof(*state->ahead.at));
+}
+
+/* Without one, nothing is lost but time. Returns whether there is one more. */
+static bool start_ahead(struct fleet_job *job)
+{
+    struct engine_state *state = job->state;
+    struct err ignored;
+    int ends[2];
+    bool is_busy =
+        state->ending.count >= job->at_once; /* those that begin and end need the processors first */
+    if (is_busy || state->ahead.count >= job->at_once || !state->is_quick || state->has_failed_ahead)
+        return false;
+    size_t next = find_next(job);
+    if (next == job->count || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+        return false;
+    pid_t worker = start(job, next, ends[0], &ignored);
+    close(ends[0]);
+    if (worker < 0)
+        close(ends[1]);
+    else
+        vec_push(&state->ahead, (struct worker_ahead){worker, next, ends[1]});
+    return worker >= 0;
+}
+
+/* Gives the first of them its word. Returns false if there is none; one that has ended will be waited for. */
+static bool begin_ahead(struct engine_state *state)
+{
+    if (!state->ahead.count || send(state->ahead.at[0].go_fd, "g", 1, MSG_NOSIGNAL) != 1)
+        return false;
+    count(state, state->ahead.at[0].worker);
+    let_go(state, 0);
+    return true;
+}
+
+/* One of them ended before its turn? Then its task has not begun. */
+static bool lose_ahead(struct engine_state *state, pid_t worker)
+{
+    for (size_t i = 0; i < state->ahead.count; i++) {
+        size_t task = state->ahead.at[i].task;
+        if (state->ahead.at[i].worker != worker)
+            continue;
+        state->is_begun[task] = false;
+        state->next = task < state->next ? task : state->next;
+        state->has_failed_ahead = true;
+        let_go(state, i);
+        return true;
+    }
+    return false;
+}
+
 static void free_state(struct fleet_job *job)
 {
+    while (job->state->ahead.count)
+        let_go(job->state, 0);
     close(job->state->told_fd);
     close(job->state->tell_fd);
     job->wake_fd = -1;
     vec_free(&job->state->workers);
     vec_free(&job->state->ending);
+    vec_free(&job->state->ahead);
     free(job->state->is_begun);
     free(job->state);
     job->state = NULL;
@@ -135,22 +236,30 @@ static int poll_local(struct fleet_job *job, struct err *err)
     struct engine_state *state = job->state;
     hear(state);
     for (pid_t worker; (worker = waitpid(-1, NULL, WNOHANG)) > 0;) {
-        if (!take_out(&state->workers, worker))
-            take_out(&state->ending, worker);
+        if (!lose_ahead(state, worker) && !take_out_worker(state, worker))
+            take_out_ending(state, worker);
         job->progress(job->context);
     }
     size_t next;
-    while (state->workers.count < job->at_once && state->ending.count <= job->at_once &&
-           (next = find_next(job)) < job->count) {
-        if (start(job, next, err) == 0)
+    while (state->workers.count < job->at_once && state->ending.count <= job->at_once) {
+        if (begin_ahead(state))
             continue;
+        if ((next = find_next(job)) == job->count)
+            break;
+        pid_t worker = start(job, next, -1, err);
+        if (worker >= 0) {
+            count(state, worker);
+            continue;
+        }
         if (state->workers.count + state->ending.count) /* too many processes: go on when one has ended */
             break;
         free_state(job);
         return -1;
     }
+    while (start_ahead(job))
+        ;
     /* Without a worker nothing will happen: tasks whose turn has not come wait for one that was interrupted. */
-    size_t left = state->workers.count + state->ending.count;
+    size_t left = state->workers.count + state->ending.count + state->ahead.count;
     if (left == 0)
         free_state(job);
     return (int)left;
@@ -159,8 +268,12 @@ static int poll_local(struct fleet_job *job, struct err *err)
 static void cancel(struct fleet_job *job)
 {
     struct engine_state *state = job->state;
-    vec_each (const pid_t, worker, &state->workers)
-        kill(*worker, state->is_cancelled ? SIGKILL : SIGTERM);
+    while (state->ahead.count) { /* nothing of their tasks has begun */
+        kill(state->ahead.at[0].worker, SIGKILL);
+        let_go(state, 0);
+    }
+    vec_each (const struct worker_began, began, &state->workers)
+        kill(began->worker, state->is_cancelled ? SIGKILL : SIGTERM);
     vec_each (const pid_t, worker, &state->ending)
         kill(*worker, state->is_cancelled ? SIGKILL : SIGTERM);
     state->is_cancelled = true;

@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "kernel/beneath.h"
+#include "kernel/ports.h"
 #include "kernel/process.h"
 
 enum { OUTPUT_LARGEST = 64 * 1024 * 1024, TAIL = 64 * 1024, STEP = 64 * 1024 };
@@ -78,14 +79,29 @@ static uint64_t end_stream(struct stream *stream)
     return is_whole ? lacking : stream->left_out;
 }
 
+/* Waits for the files, which come with a byte. Returns false if there will be none. */
+static bool receive_files(int end_fd, int *ret_files)
+{
+    struct pollfd ready = {.fd = end_fd, .events = POLLIN};
+    size_t count = 0;
+    char word;
+    while (poll(&ready, 1, -1) < 0)
+        ;
+    return passing_receive_all(end_fd, &word, 1, ret_files, OUTPUT_STREAMS, &count) == 1 &&
+           count == OUTPUT_STREAMS;
+}
+
 /* Until the worker asks for the end, or is gone: then what is in the pipes is still taken. */
-static _Noreturn void copy_as_child(const int *from, const int *files, int end_fd)
+static _Noreturn void copy_as_child(const int *from, int end_fd)
 {
     static struct stream streams[OUTPUT_STREAMS];
     uint64_t dropped = 0;
+    int files[OUTPUT_STREAMS];
     static const int heard[] = {SIGTERM, SIGINT, SIGHUP}; /* Slurm sends them to all processes of a job */
     for (size_t i = 0; i < array_len(heard); i++)
         sigaction(heard[i], &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
+    if (!receive_files(end_fd, files))
+        _exit(send(end_fd, &dropped, sizeof(dropped), MSG_NOSIGNAL) == sizeof(dropped) ? 0 : 1);
     struct pollfd waits[OUTPUT_STREAMS + 1] = {[OUTPUT_STREAMS] = {.fd = end_fd, .events = POLLIN}};
     for (size_t i = 0; i < OUTPUT_STREAMS; i++) {
         streams[i] = (struct stream){.from_fd = from[i], .file_fd = files[i]};
@@ -128,14 +144,11 @@ static int make_pipe(int *ret_read_fd, int *ret_write_fd, struct err *err)
     return 0;
 }
 
-static int begin(struct output *output, int folder_fd, struct err *err)
+static int begin(struct output *output, struct err *err)
 {
     auto_fd int read_out = -1, write_out = -1, read_err = -1, write_err = -1;
     int ends[2];
-    auto_fd int out_file = make_file(folder_fd, names[0], err);
-    auto_fd int err_file = out_file < 0 ? -1 : make_file(folder_fd, names[1], err);
-    if (err_file < 0 || make_pipe(&read_out, &write_out, err) < 0 ||
-        make_pipe(&read_err, &write_err, err) < 0)
+    if (make_pipe(&read_out, &write_out, err) < 0 || make_pipe(&read_err, &write_err, err) < 0)
         return -1;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
         return err_sys(err, errno, "cannot make a socket");
@@ -145,7 +158,7 @@ static int begin(struct output *output, int folder_fd, struct err *err)
     output->child = fork();
     if (output->child == 0) {
         close(write_out), close(write_err), close(output->end_fd);
-        copy_as_child((int[]){read_out, read_err}, (int[]){out_file, err_file}, end_of_child);
+        copy_as_child((int[]){read_out, read_err}, end_of_child);
     }
     if (output->child < 0)
         return err_sys(err, errno, "cannot make a process for the output");
@@ -175,13 +188,24 @@ static bool finish(struct output *output, uint64_t *ret_dropped)
     return got == sizeof(*ret_dropped);
 }
 
-int output_begin(struct output *output, int folder_fd, struct err *err)
+int output_begin(struct output *output, struct err *err)
 {
     uint64_t ignored;
-    int begun = begin(output, folder_fd, err);
+    int begun = begin(output, err);
     if (begun < 0)
         finish(output, &ignored);
     return begun;
+}
+
+int output_keep(const struct output *output, int folder_fd, struct err *err)
+{
+    auto_fd int out_file = make_file(folder_fd, names[0], err);
+    auto_fd int err_file = out_file < 0 ? -1 : make_file(folder_fd, names[1], err);
+    if (err_file < 0)
+        return -1;
+    return passing_send_all(output->end_fd, "f", 1, (int[]){out_file, err_file}, OUTPUT_STREAMS) < 0
+               ? err_sys(err, errno, "the process that keeps the output was ended")
+               : 0;
 }
 
 int output_end(struct output *output, uint64_t *ret_dropped, struct err *err)

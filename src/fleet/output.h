@@ -20,8 +20,11 @@ struct output {
 
 #define OUTPUT_NONE ((struct output){.end_fd = -1, .before = {-1, -1}})
 
-/* From now on standard output and error of this process become the files stdout and stderr in the folder. */
-int output_begin(struct output *output, int folder_fd, struct err *err) must_check;
+/* From now on standard output and error of this process are pipes. What is written waits in them until output_keep. */
+int output_begin(struct output *output, struct err *err) must_check;
 
-/* They are the worker's own again, and the files are whole. *ret_dropped: how many bytes they lack. */
+/* What comes becomes the files stdout and stderr in the folder. */
+int output_keep(const struct output *output, int folder_fd, struct err *err) must_check;
+
+/* They are the worker's own again, and the files, if there are any, are whole. *ret_dropped: how many bytes they lack. */
 int output_end(struct output *output, uint64_t *ret_dropped, struct err *err) must_check;

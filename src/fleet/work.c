@@ -13,6 +13,11 @@
  * When the command has ended, the worker tells its engine, unless it published ports: those are free when the worker has ended. What is left is
  * little work and much waiting, for the kernel, which takes the namespaces apart, and for the disk. The next task begins meanwhile.
  *
+ * An engine may start a worker ahead of its turn. It reads the policy and makes the plan, and process 1 makes its namespaces; then it waits
+ * for a word of the engine's. Until that comes, the task is not locked, has no attempt and may be cancelled; if the engine is gone, the worker
+ * ends, and nothing is left of it. A plan that waited for longer than PLAN_KEEPS, or whose task is locked by another worker, is made again: a
+ * policy that was changed in the meantime applies.
+ *
  * The fleet's folder is hidden from the command, so no task reads or writes the results of another, wherever the folder lies.
  */
 #include "fleet/work.h"
@@ -31,19 +36,41 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/timespec.h"
 #include "egress/rate.h"
 #include "fleet/output.h"
 #include "kernel/beneath.h"
+#include "kernel/directories.h"
 #include "kernel/process.h"
 #include "session/run.h"
 #include "session/upkeep.h"
 
+enum { PLAN_KEEPS = 2000 }; /* milliseconds */
+
+enum admission {
+    NOT_ADMITTED, /* its turn has not come, or it came so late that the plan is made again */
+    ADMITTED,     /* the task is locked, and the attempt is noted */
+    TURNED_AWAY,  /* another worker settled the task, it was cancelled, or the engine is gone */
+    ADMISSION_FAILED,
+};
+
+struct worker {
+    struct attempt attempt;
+    const struct fleet *fleet;
+    struct arena *arena;
+    struct output output;
+    int lock_fd; /* all processes of the attempt inherit it: the task is locked until the last one has ended */
+    int go_fd;   /* a byte here is the engine's word; -1: the turn of the task has come */
+    enum admission admission;
+    struct err *err;
+};
+
 static void note_session(void *context, const char *session)
 {
-    const struct attempt *attempt = context;
+    const struct worker *worker = context;
     const struct new_file file = {
         .temporary = ".new", .bytes = session, .size = strlen(session), .mode = 0600};
-    if (replace_file(attempt->folder_fd, "session", &file) < 0)
+    if (replace_file(worker->attempt.folder_fd, "session", &file) < 0)
         return; /* an attempt that is killed then leaves its changes waiting */
 }
 
@@ -94,38 +121,122 @@ static void fill_request(const struct fleet *fleet, const struct task *task, str
 
 static void tell_engine(void *context)
 {
-    const struct attempt *attempt = context;
+    const struct worker *worker = context;
     pid_t self = getpid();
-    if (attempt->engine_fd >= 0 &&
-        send(attempt->engine_fd, &self, sizeof(self), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+    if (worker->attempt.engine_fd >= 0 &&
+        send(worker->attempt.engine_fd, &self, sizeof(self), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
         return; /* an engine that is gone needs no word */
 }
 
-/* Returns 0 with a result, 1 without one. */
-static int run_task(const struct caller *caller, const struct fleet *fleet, const struct task *task,
-                    struct attempt *attempt, struct run_request *request, struct arena *arena,
-                    struct err *err)
+/* --- admission -------------------------------------------------------------------------------------------------------- */
+
+/* The task is locked. If it still has to be run, the attempt begins. */
+static enum admission enter(struct worker *worker)
 {
+    const struct fleet *fleet = worker->fleet;
+    struct attempt *attempt = &worker->attempt;
+    struct result result;
+    enum task_state state = fleet_state(fleet, worker->arena, attempt->id, &result);
+    result_free(&result);
+    if (state == TASK_DONE || state == TASK_FAILED || fleet_has(attempt->folder_fd, FLEET_CANCELLED))
+        return TURNED_AWAY;
+    if (fleet_turn(fleet, attempt->id) != TURN_NOW) {
+        err_set(worker->err, "task %s does not begin: a task that it comes after is not done", attempt->id);
+        return ADMISSION_FAILED;
+    }
+    return begin_attempt(attempt, worker->arena, worker->err) < 0 ||
+                   output_keep(&worker->output, attempt->folder_fd, worker->err) < 0
+               ? ADMISSION_FAILED
+               : ADMITTED;
+}
+
+/* Locks the task and enters. Where another worker has the task, waits for that one, or leaves the admission as it is. */
+static void admit(struct worker *worker, bool waits)
+{
+    int locked;
+    while ((locked = flock(worker->lock_fd, LOCK_EX | (waits ? 0 : LOCK_NB))) < 0 && errno == EINTR)
+        ;
+    if (locked == 0) {
+        worker->admission = enter(worker);
+    } else if (errno != EWOULDBLOCK) {
+        err_sys(worker->err, errno, "cannot lock %s/%s", worker->fleet->path, worker->attempt.id);
+        worker->admission = ADMISSION_FAILED;
+    }
+}
+
+/* Waits until the turn of the task has come. */
+static bool hear_word(struct worker *worker)
+{
+    char word;
+    ssize_t size = 1;
+    while (worker->go_fd >= 0 && (size = read(worker->go_fd, &word, 1)) < 0 && errno == EINTR)
+        ;
+    worker->go_fd = -1;
+    worker->admission = size == 1 ? NOT_ADMITTED : TURNED_AWAY;
+    return size == 1;
+}
+
+/* The plan of a worker that was started ahead is made. */
+static bool may_begin(void *context)
+{
+    struct worker *worker = context;
+    int64_t planned = now_milliseconds();
+    if (hear_word(worker) && now_milliseconds() - planned < PLAN_KEEPS)
+        admit(worker, false);
+    return worker->admission == ADMITTED;
+}
+
+/* --- the run ---------------------------------------------------------------------------------------------------------- */
+
+/* With a ref, each attempt has a branch of its own, so it must have begun before the run does. Returns whether the task was run. */
+static bool carry_out(const struct caller *caller, const struct task *task, struct worker *worker,
+                      struct run_request *request, struct run *ret_run)
+{
+    const struct attempt *attempt = &worker->attempt;
+    if (worker->go_fd >= 0 && !task->ref) {
+        request->may_begin = may_begin;
+        run_command(caller, request, ret_run);
+        request->may_begin = NULL;
+        if (worker->admission == ADMITTED)
+            return true;
+        run_finish(ret_run);
+    }
+    if (worker->admission == NOT_ADMITTED && hear_word(worker))
+        admit(worker, true);
+    if (worker->admission != ADMITTED)
+        return false;
+    if (task->ref) {
+        const char *name =
+            arena_printf(worker->arena, "fleet/%s/%s", path_name(worker->fleet->path), task->id);
+        request->review = false;
+        request->branch =
+            attempt->number > 1 ? arena_printf(worker->arena, "%s-%" PRIu64, name, attempt->number) : name;
+        request->branch_from = task->ref;
+    }
+    run_command(caller, request, ret_run);
+    return true;
+}
+
+/* Returns 0 with a result, 1 without one. */
+static int run_task(const struct caller *caller, const struct task *task, struct worker *worker,
+                    struct run_request *request, struct err *err)
+{
+    const struct fleet *fleet = worker->fleet;
+    struct attempt *attempt = &worker->attempt;
+    struct arena *arena = worker->arena;
     struct caller there = *caller;
     there.directory =
         task->workspace ? path_clean(arena, fleet->directory, task->workspace) : fleet->directory;
     fill_request(fleet, task, arena, request);
-    if (task->ref) {
-        const char *name = arena_printf(arena, "fleet/%s/%s", path_name(fleet->path), task->id);
-        request->review = false;
-        request->branch =
-            attempt->number > 1 ? arena_printf(arena, "%s-%" PRIu64, name, attempt->number) : name;
-        request->branch_from = task->ref;
-    }
     request->command = task_command(task, fleet->command, arena, err);
-    if (!request->command)
+    if (!request->command || output_begin(&worker->output, err) < 0)
         return -1;
     struct run run;
-    struct output output = OUTPUT_NONE;
-    if (output_begin(&output, attempt->folder_fd, err) < 0)
-        return -1;
-    run_command(&there, request, &run);
-    int result = output_end(&output, &attempt->output_dropped, err);
+    bool has_run = carry_out(&there, task, worker, request, &run);
+    struct err ended;
+    int result = output_end(&worker->output, &attempt->output_dropped, has_run ? err : &ended);
+    if (!has_run)
+        return worker->admission == ADMISSION_FAILED ? -1 : 0;
     if (result == 0)
         result =
             fleet_has(attempt->folder_fd, FLEET_CANCELLED) ? 1 : attempt_collect(attempt, &run, arena, err);
@@ -148,59 +259,64 @@ static int open_rate(const struct fleet *fleet, struct arena *arena, struct err 
     return errnum ? err_sys(err, errnum, "cannot make %s/%s", fleet->path, name) : fd_take(&fd);
 }
 
-static int work_locked(const struct caller *caller, const struct fleet *fleet, struct attempt attempt,
-                       char *const *typed, struct err *err)
+/* A fleet makes as many sessions as it has tasks. */
+static void scatter_sessions(const struct worker *worker)
 {
-    int folder_fd = attempt.folder_fd;
-    const char *id = attempt.id;
-    auto_arena struct arena arena = {0};
+    struct err ignored; /* the run will say what is wrong */
+    const char *path = arena_printf(worker->arena, "%s/bawn/sessions", worker->attempt.state);
+    auto_fd int fd = directories_open_made(path, &ignored);
+    if (fd >= 0)
+        directories_scatter(fd);
+}
+
+static int work(const struct caller *caller, struct worker *worker, char *const *typed, struct err *err)
+{
+    const struct fleet *fleet = worker->fleet;
     auto_loaded struct loaded loaded = {0};
     struct task task;
-    struct result result;
-    enum task_state state = fleet_state(fleet, &arena, id, &result);
-    result_free(&result);
-    if (state == TASK_DONE || state == TASK_FAILED || fleet_has(folder_fd, FLEET_CANCELLED))
-        return 0;
-    if (fleet_turn(fleet, id) != TURN_NOW)
-        return err_set(err, "task %s does not begin: a task that it comes after is not done", id);
-    const char *line = fleet_read(&arena, folder_fd, "task.json", TASK_LARGEST);
-    if (task_parse(bytes_of(line, strlen(line)), &arena, &task, err) < 0)
-        return err_set(err, "%s/%s/task.json is damaged", fleet->path, id);
+    const char *line = fleet_read(worker->arena, worker->attempt.folder_fd, "task.json", TASK_LARGEST);
+    if (task_parse(bytes_of(line, strlen(line)), worker->arena, &task, err) < 0)
+        return err_set(err, "%s/%s/task.json is damaged", fleet->path, worker->attempt.id);
     struct run_request request = {.agent = fleet->agent,
                                   .degraded = fleet->degraded,
+                                  .on = fleet->has_walls ? &fleet->on : NULL,
                                   .review = true,
                                   .fresh_home = true,
                                   .wants_changes = true,
                                   .typed = typed,
                                   .begun = note_session,
                                   .ended = tell_engine,
-                                  .watcher = &attempt};
-    auto_fd int rate_fd = open_rate(fleet, &arena, err);
+                                  .watcher = worker};
+    auto_fd int rate_fd = open_rate(fleet, worker->arena, err);
     request.rate_fd = rate_fd;
     int worked = rate_fd < 0                     ? -1
                  : load_request(caller, &loaded) ? err_set(err, "there is no home directory")
                                                  : 0;
-    attempt.state = loaded.request.starts[START_STATE];
+    worker->attempt.state = loaded.request.starts[START_STATE];
     if (worked == 0)
-        worked = begin_attempt(&attempt, &arena, err);
+        scatter_sessions(worker);
     if (worked == 0)
-        worked = run_task(caller, fleet, &task, &attempt, &request, &arena, err);
+        worked = run_task(caller, &task, worker, &request, err);
     task_free(&task);
     return worked;
 }
 
-int fleet_work(const struct caller *caller, const struct fleet *fleet, const char *id, int engine_fd,
-               char *const *typed, struct err *err)
+int fleet_work(const struct caller *caller, const struct fleet *fleet, const char *id,
+               const struct engine_words *words, char *const *typed, struct err *err)
 {
+    auto_arena struct arena arena = {0};
     auto_fd int folder_fd = fleet_open_task(fleet, id, err);
     if (folder_fd < 0)
         return -1;
     auto_fd int lock_fd = open_beneath(folder_fd, "lock", O_RDWR | O_CREAT, 0600);
-    int locked = -1;
-    while (lock_fd >= 0 && (locked = flock(lock_fd, LOCK_EX)) < 0 && errno == EINTR)
-        ;
-    if (locked < 0)
+    if (lock_fd < 0)
         return err_sys(err, errno, "cannot lock %s/%s", fleet->path, id);
-    struct attempt attempt = {.id = id, .folder_fd = folder_fd, .engine_fd = engine_fd};
-    return work_locked(caller, fleet, attempt, typed, err);
+    struct worker worker = {.attempt = {.id = id, .folder_fd = folder_fd, .engine_fd = words->tell_fd},
+                            .fleet = fleet,
+                            .arena = &arena,
+                            .output = OUTPUT_NONE,
+                            .lock_fd = lock_fd,
+                            .go_fd = words->go_fd,
+                            .err = err};
+    return work(caller, &worker, typed, err);
 }

@@ -4,14 +4,19 @@
 #include "fleet/folder.h"
 #include "session/caller.h"
 
+/* What a worker and its engine have to say to each other; -1: nothing. Nothing that a worker executes inherits them. */
+struct engine_words {
+    int tell_fd; /* a socket that gets this process's id when the command has ended */
+    int go_fd;   /* a socket that gets a byte when the turn of the task has come, or ends without one */
+};
+
 /*
  * Runs the task, unless it has a result or was cancelled. Waits for another worker of the same task first. Standard output and error of
- * this process become files of the task. `engine_fd`: a socket of the engine's that gets this process's id when the command has ended; -1: none.
- * `typed`: this process's arguments. Returns 0 if the task is settled, 1 if it was interrupted
+ * this process become files of the task. `typed`: this process's arguments. Returns 0 if the task is settled, 1 if it was interrupted
  * and has to be run again; -1 with an error.
  */
-int fleet_work(const struct caller *caller, const struct fleet *fleet, const char *id, int engine_fd,
-               char *const *typed, struct err *err) must_check;
+int fleet_work(const struct caller *caller, const struct fleet *fleet, const char *id,
+               const struct engine_words *words, char *const *typed, struct err *err) must_check;
 
 /* --- collect.c --- */
 

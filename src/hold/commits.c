@@ -235,7 +235,7 @@ void commits_look(struct flags *flags)
                     module ? path_join(flags->hold->arena, workspace->path, module) : workspace->path,
                 .git_dir = git_dir,
                 .before = versions_refs(&flags->versions, git_dir)};
-            if (repository.before)
+            if (repository.before && !hold_keeps_aside(flags->hold, git_dir))
                 look(&repository);
         }
     }

@@ -137,15 +137,24 @@ int hold_begin(struct hold *hold, struct err *err)
     return 0;
 }
 
-/* Does the command write a copy in the place of the tree? Then it cannot reach the path at all. */
-static bool is_kept_aside(const struct hold *hold, const char *path)
+bool hold_keeps_aside(const struct hold *hold, const char *path)
 {
     for (size_t i = 0; i < hold->plan->operations.count; i++) {
         struct operation operation = hold_operation(hold, i);
-        if (operation.kind == OP_BIND_WRITE && operation.source && path_is_beneath(path, operation.path))
+        if (operation.kind == OP_BIND_WRITE && (operation.source || operation.overlay) &&
+            path_is_beneath(path, operation.path))
             return true;
     }
     return false;
+}
+
+/* Without namespaces: takes the right to write where the command could, which may be in a copy. */
+static int lower(struct hold *hold, size_t number, struct err *err)
+{
+    struct operation operation = hold_operation(hold, number);
+    if (operation.source)
+        return modes_lower(&hold->modes, operation.source, err);
+    return hold_keeps_aside(hold, operation.path) ? 0 : modes_lower(&hold->modes, operation.path, err);
 }
 
 int hold_read(struct hold *hold, struct err *err)
@@ -158,7 +167,7 @@ int hold_read(struct hold *hold, struct err *err)
         if (check_aliases(hold, frozen, err) < 0)
             return -1;
         /* After the look at the modes, which are given back at the end. */
-        if (!has_pins(hold) && !is_kept_aside(hold, path) && modes_lower(&hold->modes, path, err) < 0)
+        if (!has_pins(hold) && lower(hold, frozen->operation, err) < 0)
             return -1;
     }
     return 0;
@@ -313,6 +322,8 @@ static void decide_fallen(struct hold *hold, const struct frozen *frozen)
 {
     const struct operation *operation = &hold->plan->operations.at[frozen->operation];
     file_contents now = {0};
+    if (hold_keeps_aside(hold, operation->path))
+        return;
     content_add(hold->arena, operation->path, &now);
     if (now.trouble)
         hold_note(
@@ -343,9 +354,9 @@ int hold_lower_again(struct hold *hold, struct err *err)
 {
     vec_each (struct frozen, frozen, &hold->frozen) {
         const char *path = hold->plan->operations.at[frozen->operation].path;
-        if (has_pins(hold) || !was_replaced(hold, frozen))
+        if (has_pins(hold) || hold_keeps_aside(hold, path) || !was_replaced(hold, frozen))
             continue;
-        if (modes_lower(&hold->modes, path, err) < 0 && err->errnum != ENOENT)
+        if (lower(hold, frozen->operation, err) < 0 && err->errnum != ENOENT)
             return -1;
         remember_object(hold, frozen);
         decide_fallen(hold, frozen);

@@ -67,6 +67,9 @@ struct hold {
 /* An operation of the plan with its amendments, or a hidden path among those. */
 struct operation hold_operation(const struct hold *hold, size_t number);
 
+/* Does the command write an overlay or a copy in the place of the host's tree? Then what changes at this path is not its doing. */
+bool hold_keeps_aside(const struct hold *hold, const char *path);
+
 /* Does the plan miss a control file of git's, for which a stub would be made in the workspace? */
 bool hold_needs_stub(const struct plan *plan);
 

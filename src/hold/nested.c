@@ -352,7 +352,9 @@ void nested_look_at_own(struct flags *flags)
     const struct policy *policy = flags->hold->plan->policy;
     for (size_t i = 0; i < policy->workspaces.count; i++) {
         const struct git_repo *repo = &policy->workspaces.at[i].git;
-        for (size_t j = 0; j < repo->dirs.count; j++)
-            look_at_known(flags, repo->dirs.at[j]);
+        for (size_t j = 0; j < repo->dirs.count; j++) {
+            if (!hold_keeps_aside(flags->hold, repo->dirs.at[j]))
+                look_at_known(flags, repo->dirs.at[j]);
+        }
     }
 }

@@ -54,7 +54,7 @@ static void look_at(struct flags *flags, const char *path)
     struct arena *arena = flags->hold->arena;
     const struct file_content *before = content_find(&flags->before, path);
     struct file_content now = {.path = path};
-    if (!is_gone(flags, path))
+    if (hold_keeps_aside(flags->hold, path) || !is_gone(flags, path))
         return;
     if (!before || !bytes_known(before->bytes)) {
         struct file_content *past = arena_new(arena, struct file_content);

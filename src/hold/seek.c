@@ -355,14 +355,19 @@ static void search_given(struct flags *flags)
     flags->start = start;
 }
 
+/* What happens in a tree of the host of which the command has an overlay or a copy is not its doing. */
+static bool is_searched(const struct flags *flags, const char *tree)
+{
+    return flags->only ? strcmp(tree, flags->only) == 0 : !hold_keeps_aside(flags->hold, tree);
+}
+
 void flags_find(struct flags *flags)
 {
     const struct plan *plan = flags->hold->plan;
     if (!flags->only)
         nested_look_at_own(flags);
     vec_each (const struct operation, tree, &plan->operations) {
-        if (is_tree(tree) && (!flags->only || strcmp(tree->path, flags->only) == 0) &&
-            is_worth_walking(plan, tree))
+        if (is_tree(tree) && is_searched(flags, tree->path) && is_worth_walking(plan, tree))
             search_tree(flags, tree);
     }
     if (flags->only)

@@ -21,9 +21,21 @@ const char *leak_what(struct arena *arena, enum leak_kind kind, const char *name
         return "a private key";
     case LEAK_VALUE:
         return arena_printf(arena, "the value of %s", name);
+    case LEAK_TOKEN:
+        return arena_printf(arena, "a token of %s", name);
     case LEAK_CANARY:
         return arena_printf(arena, "the key of the decoy %s", name);
     default:
         return "nothing";
     }
+}
+
+const char *leak_refusal(struct arena *arena, const char *host, const char *what)
+{
+    return arena_printf(
+        arena,
+        "this request to %s was stopped, on purpose: it has %s in it. Do not send it in another "
+        "form. If it is no secret, ask the person who started this run: `leak warn` in their "
+        "policy lets it pass",
+        host, what);
 }

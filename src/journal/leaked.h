@@ -13,7 +13,8 @@
     X(LEAK_NONE, "none")                                                                                     \
     X(LEAK_KEY, "key")                 /* its name is the beginning of its format */                         \
     X(LEAK_PRIVATE_KEY, "private-key") /* a block of PEM or of PGP; its name is "PEM" */                     \
-    X(LEAK_VALUE, "value")             /* of a variable or a file of the host, which is its name */          \
+    X(LEAK_VALUE, "value")             /* of a variable of the host, which is its name */                    \
+    X(LEAK_TOKEN, "token")             /* in a file of the host, whose path is its name */                   \
     X(LEAK_CANARY, "canary")           /* of a decoy, whose path is its name */
 
 enum leak_kind { LEAK_KINDS(ID_OF) LEAK_KIND_COUNT };
@@ -23,6 +24,9 @@ enum leak_kind leak_kind_named(const char *name); /* LEAK_NONE: there is no such
 
 /* "a key (ghp_…)" */
 const char *leak_what(struct arena *arena, enum leak_kind kind, const char *name) returns_text;
+
+/* What a program inside is told when a request was stopped for it, without the last dot. */
+const char *leak_refusal(struct arena *arena, const char *host, const char *what) returns_text;
 
 /* One that a run has sent, or tried to send. */
 struct leaked {

@@ -37,3 +37,10 @@ struct misused {
 };
 
 typedef VEC(struct misused) misused_list;
+
+/* A key of the user's ssh agent that was to be used where no rule lets it. */
+struct refused_key {
+    const char *key, *why; /* both last as long as the run */
+};
+
+typedef VEC(struct refused_key) refused_key_list;

@@ -3,10 +3,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -51,6 +55,18 @@ int directories_open_made(const char *path, struct err *err)
         fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     }
     return fd < 0 ? err_sys(err, errno, "cannot open %s", path) : fd;
+}
+
+void directories_scatter(int directory_fd)
+{
+    struct statfs system;
+    int flags = 0;
+    if (fstatfs(directory_fd, &system) < 0 || system.f_type != EXT4_SUPER_MAGIC ||
+        ioctl(directory_fd, FS_IOC_GETFLAGS, &flags) < 0 || flags & FS_TOPDIR_FL)
+        return;
+    flags |= FS_TOPDIR_FL;
+    if (ioctl(directory_fd, FS_IOC_SETFLAGS, &flags) < 0)
+        return; /* it only takes longer */
 }
 
 int directories_make_beneath(int top_fd, const char *path)

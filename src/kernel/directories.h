@@ -20,6 +20,12 @@ const char *directories_resolve(struct arena *arena, const char *path);
 /* Opens the directory for reading, and makes it first if it is missing. */
 int directories_open_made(const char *path, struct err *err) must_check;
 
+/*
+ * The directories in it have nothing to do with each other, and many are made and removed: ext4 then places them apart. Without a journal, ext4
+ * looks at every inode that was removed nearby in the last minutes before it makes another. Other file systems are left as they are.
+ */
+void directories_scatter(int directory_fd);
+
 /* Makes the directory below an open one, through no symlink. Returns its descriptor (O_PATH), or -1 with errno. */
 int directories_make_beneath(int top_fd, const char *path);
 

@@ -11,7 +11,13 @@
 #define VAULT_FRONT "bawn-vault-front"
 #define VAULT_BACK  "bawn-vault-back"
 
+/* The same of the two that serve a connection to bawn's ssh agent. */
+#define AGENT_FRONT "bawn-vault-agent-front"
+#define AGENT_BACK  "bawn-vault-agent-back"
+
 enum { HANDED_LONGEST_HOST = 253, HANDED_LARGEST_FIRST = 64 * 1024, HANDED_DESCRIPTORS = 3 };
+
+enum { VAULT_LOCKED = 64 * 1024 }; /* bytes of memory that the back locks */
 
 struct handed_connection {
     char host[HANDED_LONGEST_HOST + 1]; /* the name that was asked for, ended by NUL */

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -83,6 +84,18 @@ void holder_read_program(struct holder *holder)
     read_text(path, &text);
     size_t size = text.size && text.bytes[text.size - 1] == '\n' ? text.size - 1 : text.size;
     snprintf(holder->program, sizeof(holder->program), "%.*s", (int)size, buf_text(&text));
+}
+
+struct holder holder_of_peer(int socket_fd)
+{
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+    struct holder holder = {0};
+    if (getsockopt(socket_fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0)
+        holder.pid = peer.pid;
+    if (holder.pid)
+        holder_read_program(&holder);
+    return holder;
 }
 
 /* What the search may still look at. */

@@ -62,6 +62,9 @@ bool holder_find_open(pid_t first, const char *target, struct holder *ret_holder
 /* Fills in the program of a process whose number is known; "" if it is gone. */
 void holder_read_program(struct holder *holder);
 
+/* The process that connected a Unix socket; without a number if it has ended. */
+struct holder holder_of_peer(int socket_fd);
+
 /*
  * The programs that started it, the nearest first, up to the process `last` and without it: "bash < node". Their own names: any bytes.
  */

@@ -74,13 +74,14 @@ static int add_way(struct bare *bare, const char *path, struct err *err)
  * one is moved aside at the end. */
 static int add_operation(struct bare *bare, const struct operation *operation, struct err *err)
 {
-    vec_push(&bare->paths, operation->path);
+    const char *path = operation->source ? operation->source : operation->path;
+    vec_push(&bare->paths, path);
     if (operation->missing)
         return 0;
-    auto_fd int fd = open_absolute(operation->path, O_PATH);
+    auto_fd int fd = open_absolute(path, O_PATH);
     if (fd < 0)
-        return err_sys(err, errno, "cannot open %s, which is frozen", operation->path);
-    return add_tree(bare, fd, operation->path, 0, err) < 0 ? -1 : add_way(bare, operation->path, err);
+        return err_sys(err, errno, "cannot open %s, which is frozen", path);
+    return add_tree(bare, fd, path, 0, err) < 0 ? -1 : add_way(bare, path, err);
 }
 
 int bare_find_frozen(struct bare *bare, struct err *err)

@@ -21,6 +21,16 @@ static int write_file(int scratch_fd, const char *path, const char *text, struct
     return 0;
 }
 
+static int write_files(int scratch_fd, const struct launch *launch, struct err *err)
+{
+    for (size_t i = 0; i < launch->file_count; i++) {
+        const struct launch_file *file = &launch->files[i];
+        if (write_file(scratch_fd, file->path + strlen(launch->scratch) + 1, file->text, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 int bare_hold_scratch(struct bare *bare, struct err *err)
 {
     const char *scratch = bare->launch->scratch;
@@ -46,7 +56,8 @@ int bare_furnish(struct bare *bare, struct err *err)
     if (bare->shared_fd < 0 || own_fd < 0)
         return err_sys(err, errno, "cannot open a directory for temporary files");
     if (write_file(scratch_fd, SCRATCH_GIT_CONFIG, launch->git_config ? launch->git_config : "", err) < 0 ||
-        (launch->briefing && write_file(scratch_fd, SCRATCH_BRIEFING, launch->briefing, err) < 0))
+        (launch->briefing && write_file(scratch_fd, SCRATCH_BRIEFING, launch->briefing, err) < 0) ||
+        write_files(scratch_fd, launch, err) < 0)
         return -1;
     return launch->policy ? write_file(scratch_fd, SCRATCH_POLICY, launch->policy, err) : 0;
 }

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -87,15 +88,27 @@ static int hand_over_namespaces(const struct child *child, int decoys_fd, struct
     return decoys_fd < 0 ? 0 : hand_over(child, 'd', decoys_fd, err);
 }
 
-/* Makes the socket at which programs inside ask for more, in the sandbox's own /run, and hands it over. */
-static int hand_over_questions(const struct child *child, struct err *err)
+/* Makes a socket in the sandbox's own /run that the supervisor listens at, and hands it over. */
+static int hand_over_socket(const struct child *child, const char *path, int type, char letter,
+                            struct err *err)
 {
     enum { BACKLOG = 16 };
-    auto_fd int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = QUESTIONS_INSIDE};
+    auto_fd int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
     if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, BACKLOG) < 0)
-        return err_sys(err, errno, "cannot make %s inside", QUESTIONS_INSIDE);
-    return hand_over(child, 'q', fd_take(&fd), err);
+        return err_sys(err, errno, "cannot make %s inside", path);
+    return hand_over(child, letter, fd_take(&fd), err);
+}
+
+/* The sockets at which programs inside ask for more, and for signatures of keys that stay outside. */
+static int hand_over_sockets(const struct child *child, const struct launch *launch, struct err *err)
+{
+    if (launch->policy && hand_over_socket(child, QUESTIONS_INSIDE, SOCK_SEQPACKET, 'q', err) < 0)
+        return -1;
+    return operations_find(launch->operations, OP_SSH_KEY)
+               ? hand_over_socket(child, SSH_AGENT_INSIDE, SOCK_STREAM, 'k', err)
+               : 0;
 }
 
 /* Trees that were opened outside are numbered as in the plan; inside there are fewer operations. */
@@ -134,7 +147,7 @@ static int raise_walls(const struct child *child, struct launch *launch, struct 
                                  ports_hand_out(launch->operations, child->port_fd, err) < 0))
         return -1;
     fd_close(root.settings);
-    if (launch->policy && hand_over_questions(child, err) < 0)
+    if (hand_over_sockets(child, launch, err) < 0)
         return -1;
     /* A command that may mount its own /proc needs this one as it is: the kernel insists. */
     if (!launch->nested && furnish_close_proc(err) < 0)

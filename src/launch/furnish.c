@@ -182,7 +182,19 @@ int furnish_own_view(struct root *root, const char *path, struct err *err)
     return place_attach(root, tree, path, true, err);
 }
 
-static int write_file(struct root *root, const char *path, const char *text, struct err *err)
+static int copy_of_host(const char *host, int to, struct err *err)
+{
+    auto_fd int from = open(host, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (from < 0)
+        return err_sys(err, errno, "cannot read %s", host);
+    if (place_copy(from, to, LARGEST_LAUNCH_FILE, host, err) < 0)
+        return -1;
+    return write(to, "\n", 1) == 1 ? 0 : err_sys(err, errno, "cannot copy %s", host);
+}
+
+/* `host` is a file whose content comes first, or NULL. */
+static int write_after(struct root *root, const char *path, const char *host, const char *text,
+                       struct err *err)
 {
     int parent = place_open_parent(root, path, err);
     if (parent < 0)
@@ -192,15 +204,22 @@ static int write_file(struct root *root, const char *path, const char *text, str
     if (file < 0 && (errno == EEXIST || errno == EROFS))
         return 0; /* the plan shows the host's own */
     size_t size = strlen(text);
+    if (file >= 0 && host && copy_of_host(host, file, err) < 0)
+        return -1;
     if (file < 0 || write(file, text, size) != (ssize_t)size)
         return err_sys(err, errno, "cannot write %s inside", path);
     return 0;
 }
 
-/* Makes a file that is mounted over others and then loses its name (drop_name()). Returns its tree. */
-static int make_nameless(struct root *root, const char *text, mode_t mode, struct err *err)
+static int write_file(struct root *root, const char *path, const char *text, struct err *err)
 {
-    if (write_file(root, "/.nameless", text, err) < 0)
+    return write_after(root, path, NULL, text, err);
+}
+
+/* Makes a file that is mounted over others and then loses its name (drop_name()). Returns its tree. */
+static int make_nameless(struct root *root, const char *host, const char *text, mode_t mode, struct err *err)
+{
+    if (write_after(root, "/.nameless", host, text, err) < 0)
         return -1;
     if (fchmodat(root->fd, ".nameless", mode, 0) < 0)
         return err_sys(err, errno, "cannot make a file inside");
@@ -233,7 +252,7 @@ static int explain_root(struct root *root, struct err *err)
         /* The first place gets the tree, the others get copies of it. */
         auto_fd int copy = script < 0 ? -1 : mount_open_tree(script, "", err);
         if (script < 0)
-            script = make_nameless(root, text, 0755, err);
+            script = make_nameless(root, NULL, text, 0755, err);
         else if (copy < 0)
             return -1;
         if (script < 0 || mount_attach(copy < 0 ? script : copy, place, programs[i], err) < 0)
@@ -259,15 +278,15 @@ static bool is_shown(const struct root *root, const char *path)
 }
 
 /* Makes a file for the sandbox; where all of /etc is shown, it covers the host's file. */
-static int make_file(struct root *root, const char *path, const char *text, struct err *err)
+static int make_file(struct root *root, const char *path, const char *host, const char *text, struct err *err)
 {
     auto_fd int place = place_find(root, path);
     struct stat status;
     if (place < 0)
-        return write_file(root, path, text, err);
+        return write_after(root, path, host, text, err);
     if (fstat(place, &status) < 0 || !S_ISREG(status.st_mode))
         return 0;
-    auto_fd int tree = make_nameless(root, text, 0644, err);
+    auto_fd int tree = make_nameless(root, host, text, 0644, err);
     return tree < 0 || mount_attach(tree, place, path, err) < 0 ? -1 : drop_name(root, err);
 }
 
@@ -283,7 +302,7 @@ static int keep_path(struct root *root, struct err *err)
                                     "if [ -n \"$_bawn_path\" ]; then PATH=$_bawn_path; export PATH; fi\n"
                                     "unset _bawn_path\n",
                                     root->profile);
-    return make_file(root, "/etc/profile", text, err);
+    return make_file(root, "/etc/profile", NULL, text, err);
 }
 
 /* Replaces git's system-wide settings: the host's may contain tokens. */
@@ -291,7 +310,7 @@ static int configure_git(struct root *root, struct err *err)
 {
     const char *text = arena_printf(&root->arena, "# Made by bawn.\n%s",
                                     root->launch->git_config ? root->launch->git_config : "");
-    return make_file(root, "/etc/gitconfig", text, err);
+    return make_file(root, "/etc/gitconfig", NULL, text, err);
 }
 
 /* Where ~/.ssh is a decoy, ssh must not read its keys by default, and needs another file for known hosts. */
@@ -354,7 +373,7 @@ int furnish_files(struct root *root, struct err *err)
         return -1;
     for (size_t i = 0; i < root->launch->file_count; i++) {
         const struct launch_file *file = &root->launch->files[i];
-        if (make_file(root, file->path, file->text, err) < 0)
+        if (make_file(root, file->path, file->host, file->text, err) < 0)
             return -1;
     }
     return explain_root(root, err);

@@ -91,6 +91,7 @@ int handover_send(const struct launch *launch, int socket_fd, struct err *err)
     put_text(&out, launch->policy);
     for (size_t i = 0; i < launch->file_count; i++) {
         put_text(&out, launch->files[i].path);
+        put_text(&out, launch->files[i].host);
         put_text(&out, launch->files[i].text);
     }
     head.size = out.size - sizeof(head);
@@ -173,6 +174,7 @@ int handover_receive(int socket_fd, struct arena *arena, struct launch *launch, 
     struct launch_file *files = arena_alloc(arena, (head.files + 1) * sizeof(*files));
     for (size_t i = 0; i < head.files; i++) {
         files[i].path = take_text(&at);
+        files[i].host = take_text(&at);
         files[i].text = take_text(&at);
     }
     launch->files = files;

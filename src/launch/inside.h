@@ -128,6 +128,9 @@ int place_attach_over_name(struct root *root, int tree_fd, const char *path, str
 int place_attach_over(struct root *root, int tree_fd, int place_fd, const char *path, struct err *err)
     must_check;
 
+/* place.c: copies a regular file of at most so many bytes, without reading it into memory. The path is for the error. */
+int place_copy(int from_fd, int to_fd, off_t largest, const char *path, struct err *err) must_check;
+
 /* place.c: shows a copy of the file that tree_fd is a mount of, if the file has no name any more. */
 int place_attach_copy(struct root *root, int tree_fd, const char *path, struct err *err) must_check;
 

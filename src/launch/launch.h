@@ -31,9 +31,13 @@
 #include "kernel/cgroup.h"
 #include "plan/amendments.h"
 
-/* A file that is made for the sandbox, or covers the host's. */
+enum { LARGEST_LAUNCH_FILE = 4 << 20 };
+
+/* A file that is made for the sandbox, or covers the host's. Without namespaces it lies in `scratch`. */
 struct launch_file {
-    const char *path, *text;
+    const char *path;
+    const char *host; /* a file of the host's, whose content comes first; or NULL */
+    const char *text;
 };
 /* In a directory of temporary files (launch.scratch): what the command has in /dev/shm, and what bawn tells it. */
 #define SCRATCH_SHARED     "shm"
@@ -112,7 +116,8 @@ struct order {
     X(HANDED_MOUNTS, 'm')    /* the mount namespace */                                                       \
     X(HANDED_DECOYS, 'd')    /* the folder that holds the decoys, O_PATH; none with full access */           \
     X(HANDED_LISTENER, 'x')  /* of executions with log_exec, of paths with learns */                         \
-    X(HANDED_QUESTIONS, 'q') /* the socket at QUESTIONS_INSIDE, listening; none with full access */
+    X(HANDED_QUESTIONS, 'q') /* the socket at QUESTIONS_INSIDE, listening; none with full access */          \
+    X(HANDED_KEYS, 'k')      /* the socket at SSH_AGENT_INSIDE, listening, if a key may be used */
 
 enum handed {
 #define X(name, letter) name,
@@ -156,7 +161,8 @@ struct launched {
                        .port_fd = -1,                                                                        \
                        .inotify_fd = -1,                                                                     \
                        .cgroup = CGROUP_NONE,                                                                \
-                       .handed = {-1, -1, -1, -1, -1}})
+                       .handed = {-1, -1, -1, -1, -1, -1}})
+_Static_assert(HANDED_COUNT == 6, "LAUNCHED_NONE has a -1 for each");
 
 /*
  * Starts the child ahead of the plan, so that it makes its namespaces while the policy is read; with `is_bare` a warden, whose copy of this

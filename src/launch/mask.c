@@ -31,15 +31,6 @@ struct walk {
 
 static const char remedy[] = "hide a directory by its name instead of a pattern, or grant less";
 
-static bool is_named(const struct operations *operations, const char *path)
-{
-    vec_each (const struct operation, operation, operations) {
-        if (operation->path && !operation->is_pattern && strcmp(operation->path, path) == 0)
-            return true;
-    }
-    return false;
-}
-
 static bool is_masked(const struct root *root, const char *path)
 {
     return text_is_among(path, root->masked.at, root->masked.count);
@@ -107,7 +98,7 @@ static int visit(struct walk *walk, int parent_fd, const char *path, const struc
         return refuse(walk, "has too many files", err);
     if (strlen(full) >= PATH_LONGEST)
         return refuse(walk, "has directories that are nested too deep", err);
-    if (is_match(walk, full) && !is_named(walk->root->launch->operations, full)) {
+    if (is_match(walk, full) && !operations_name(walk->root->launch->operations, full)) {
         vec_push(&walk->root->masked, full);
         return 0;
     }
@@ -169,14 +160,6 @@ static int walk_directory(struct walk *walk, int directory_fd, const char *path,
     return result == 0 && trouble ? cannot_search(walk, path, trouble, err) : result;
 }
 
-/* The trees for which the plan kept the pattern. A profile's ** does not reach trees that profiles grant by name. */
-static bool is_searched(const struct operation *pattern, const struct operation *tree)
-{
-    return !(tree->is_of_profile && pattern->is_of_profile && pattern_is_deep(pattern->path)) &&
-           !(pattern->spares_workspaces && tree->is_workspace) &&
-           pattern_may_match_beneath(pattern->path, tree->path);
-}
-
 struct shown_tree {
     const char *path;
     int fd;
@@ -222,8 +205,8 @@ static void find_sockets(struct root *root)
     shown_trees trees = {0};
     find_shown_trees(root, &trees);
     for (const char *path; list && (path = unix_sockets_next(&list));) {
-        if (*path == '/' && is_shown_socket(&trees, path) && !is_named(root->launch->operations, path) &&
-            !is_masked(root, path))
+        if (*path == '/' && is_shown_socket(&trees, path) &&
+            !operations_name(root->launch->operations, path) && !is_masked(root, path))
             vec_push(&root->masked, path);
     }
     vec_free(&trees);
@@ -273,7 +256,7 @@ static int mask_in_tree(struct root *root, size_t number, struct err *err)
     const struct operations *operations = root->launch->operations;
     struct walk walk = {.root = root, .tree = &operations->at[number]};
     vec_each (const struct operation, pattern, operations) {
-        if (pattern->kind == OP_HIDE && pattern->is_pattern && is_searched(pattern, walk.tree))
+        if (pattern->kind == OP_HIDE && pattern->is_pattern && operation_reaches(pattern, walk.tree))
             vec_push(&walk.patterns, pattern);
     }
     int result = walk.patterns.count ? search(&walk, root->shown[number].tree, err) : 0;

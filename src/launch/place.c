@@ -149,24 +149,32 @@ int place_attach_over(struct root *root, int tree_fd, int place_fd, const char *
     return mount_attach(tree_fd, place_fd, path, err);
 }
 
+int place_copy(int from_fd, int to_fd, off_t largest, const char *path, struct err *err)
+{
+    struct stat status;
+    if (fstat(from_fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_size > largest)
+        return err_sys(err, ENOENT, "cannot show %s in the sandbox", path);
+    for (off_t left = status.st_size; left > 0;) {
+        ssize_t copied = sendfile(to_fd, from_fd, NULL, (size_t)left);
+        if (copied <= 0)
+            return err_sys(err, copied < 0 ? errno : ESTALE, "cannot copy %s", path);
+        left -= copied;
+    }
+    return 0;
+}
+
 int place_attach_copy(struct root *root, int tree_fd, const char *path, struct err *err)
 {
     enum { LARGEST = 1024 * 1024 };
-    struct stat status;
     auto_fd int from = open(fd_path(tree_fd).text, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     int parent = place_open_parent(root, path, err);
     if (parent < 0)
         return -1;
     auto_fd int to = openat(parent, path_name(path), O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC);
-    if (from < 0 || to < 0 || fstat(from, &status) < 0 || !S_ISREG(status.st_mode) ||
-        status.st_size > LARGEST)
+    if (from < 0 || to < 0)
         return err_sys(err, ENOENT, "cannot show %s in the sandbox", path);
-    for (off_t left = status.st_size; left > 0;) {
-        ssize_t copied = sendfile(to, from, NULL, (size_t)left);
-        if (copied <= 0)
-            return err_sys(err, copied < 0 ? errno : ESTALE, "cannot copy %s", path);
-        left -= copied;
-    }
+    if (place_copy(from, to, LARGEST, path, err) < 0)
+        return -1;
     auto_fd int place = place_find(root, path);
     auto_fd int copy = place < 0 ? err_sys(err, errno, "cannot find %s", path)
                                  : mount_open_restricted(place, "", true, false, err);

@@ -28,7 +28,7 @@ void amend_presence(struct amendments *amendments, size_t number, bool is_missin
 /* WRITE and SEED: the folder of the overlay's upper layer. */
 void amend_layer(struct amendments *amendments, size_t number, const char *folder);
 
-/* WRITE: the copy that is shown instead. */
+/* WRITE: the copy that is shown instead. FREEZE: the place in such a copy that is frozen as well, where the host can reach it. */
 void amend_copy(struct amendments *amendments, size_t number, const char *folder);
 
 /* Also hides a path in a tree that is shown. */

@@ -5,6 +5,7 @@
 #include "plan/steps.h"
 #include "policy/decide.h"
 #include "policy/forge.h"
+#include "policy/request.h"
 
 static const char command_variable[] = "GIT_SSH_COMMAND", variant_variable[] = "GIT_SSH_VARIANT";
 
@@ -60,8 +61,30 @@ void plan_add_forges(struct plan *plan)
     }
 }
 
+/* One note for each host of a file: its rules with {forge} have the same reason. */
+static void note_without_forge(struct plan *plan)
+{
+    const struct policy *policy = plan->policy;
+    const struct rule *last = NULL;
+    vec_each (const struct rule, rule, &policy->without_forge) {
+        if (!policy_rule_counts(policy, rule) ||
+            (last && last->source == rule->source && strcmp(last->host.name, rule->host.name) == 0))
+            continue;
+        last = rule;
+        const char *why = rule->source->asked_by == LAYER_REPOSITORY
+                              ? "a repository cannot say what is done with your tokens"
+                              : "no `forge` rule with a token names a repository at this server";
+        vec_push(&plan->notes, (struct note){.about = rule,
+                                             .text = arena_printf(policy->arena,
+                                                                  "rules of %s with " REQUEST_FORGE
+                                                                  " for %s do nothing: %s",
+                                                                  rule->source->name, rule->host.name, why)});
+    }
+}
+
 void plan_note_forges(struct plan *plan)
 {
+    note_without_forge(plan);
     const struct policy *policy = plan->policy;
     struct arena *arena = policy->arena;
     vec_each (const struct rule, rule, &policy->rules) {

@@ -363,6 +363,7 @@ void plan_make(const struct policy *policy, const struct plan_request *request, 
     plan_add_secrets(ret_plan);
     plan_add_leak(ret_plan);
     plan_add_forges(ret_plan);
+    plan_add_ssh_keys(ret_plan);
     plan_add_limits(ret_plan);
     plan_add_artifacts(ret_plan);
     plan_add_requirements(ret_plan);

@@ -355,6 +355,19 @@ static void note_kept_outside(struct plan *plan)
     }
 }
 
+/* Plain requests that nobody relays cannot be searched. */
+static void note_plain_leaks(struct plan *plan)
+{
+    const struct rule *rule = decide_setting(plan->policy, VERB_LEAK);
+    if (rule && strchr(rule->text, ' ') && strcmp(operations_net(&plan->operations), "open") == 0)
+        note(plan, rule,
+             arena_printf(
+                 plan->policy->arena,
+                 "`leak %s` does not search plain HTTP: with `net open` nothing is between the command "
+                 "and the network",
+                 rule->text));
+}
+
 void plan_add_notes(struct plan *plan)
 {
     const struct policy *policy = plan->policy;
@@ -372,5 +385,7 @@ void plan_add_notes(struct plan *plan)
     note_sockets(plan);
     note_secrets(plan);
     note_kept_outside(plan);
+    note_plain_leaks(plan);
     plan_note_forges(plan);
+    plan_note_ssh_keys(plan);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "base/pattern.h"
 #include "base/vec.h"
 #include "policy/sift.h"
 
@@ -78,4 +79,34 @@ bool operations_cover(const struct operations *operations, const struct operatio
     default:
         return false;
     }
+}
+
+bool operations_name(const struct operations *operations, const char *path)
+{
+    vec_each (const struct operation, operation, operations) {
+        if (operation->path && !operation->is_pattern && strcmp(operation->path, path) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool operation_reaches(const struct operation *pattern, const struct operation *tree)
+{
+    return !(tree->is_of_profile && pattern->is_of_profile && pattern_is_deep(pattern->path)) &&
+           !(pattern->spares_workspaces && tree->is_workspace) &&
+           pattern_may_match_beneath(pattern->path, tree->path);
+}
+
+bool operations_hide(const struct operations *operations, const struct operation *tree, const char *path)
+{
+    bool is_matched = false;
+    vec_each (const struct operation, operation, operations) {
+        if (operation->kind != OP_HIDE)
+            continue;
+        if (!operation->is_pattern && strcmp(operation->path, path) == 0)
+            return true;
+        is_matched |= operation->is_pattern && operation_reaches(operation, tree) &&
+                      pattern_matches_path(operation->path, path, strlen(path));
+    }
+    return is_matched && !operations_name(operations, path);
 }

@@ -14,6 +14,9 @@
 
 struct rule;
 
+/* Where programs inside find the keys of `ssh-key` rules. */
+#define SSH_AGENT_INSIDE "/run/bawn/ssh-agent"
+
 #define OPERATIONS(X)                                                                                        \
     X(OP_PRIVATE, "private")     /* an empty place of the sandbox's own: /tmp, /run … */                   \
     X(OP_ASKABLE, "askable")     /* an empty directory: what a person gives below it can be written */       \
@@ -40,9 +43,10 @@ struct rule;
     X(OP_ENV_PASS, "env-pass")   /* `name`: the caller's value */                                            \
     X(OP_ENV_SET, "env-set")     /* `name`, `value` */                                                       \
     X(OP_SECRET, "secret")       /* `name`: a placeholder inside; `value`: the hosts that get the secret */  \
-    X(OP_LEAK, "leak")           /* `value`: what is done about secrets in inspected requests */             \
-    X(OP_FORGE, "forge")         /* `name`: a repository on a server; `value`: what git may do there */      \
-    X(OP_LIMIT, "limit")         /* `name`, `amount` (none: no limit) */                                     \
+    X(OP_LEAK, "leak")       /* `value`: what is done about secrets in requests; `name`: in plain ones */    \
+    X(OP_FORGE, "forge")     /* `name`: a repository on a server; `value`: what git may do there */          \
+    X(OP_SSH_KEY, "ssh-key") /* `name`: a key of the user's ssh agent; `value`: hosts and limits */          \
+    X(OP_LIMIT, "limit")     /* `name`, `amount` (none: no limit) */                                         \
     X(OP_ARTIFACTS, "artifacts") /* `name`: a build directory: new programs there are not reported */        \
     X(OP_REQUIRE, "require")     /* `name`: namespaces; the run is refused without them */                   \
     X(OP_GUARD, "guard")         /* `value`: a command that is asked about or refused when it is executed */ \
@@ -68,8 +72,8 @@ struct operation {
     enum limit_means held_by;   /* LIMIT */
     const struct rule *because; /* NULL for operations of every sandbox, and in the launcher */
     const char *path;
-    const char
-        *source; /* COPY and SYNC: the source of the content; LINK: its target; WRITE: see amend_copy() */
+    const char *
+        source; /* COPY and SYNC: the source of the content; LINK: its target; WRITE and FREEZE: see amend_copy() */
     const char *name, *value;
     const char
         *overlay; /* WRITE and SEED: see amend_layer(); NULL in a plan. A SEED is shown only with one */
@@ -116,6 +120,18 @@ bool operations_show(const struct operations *operations, const char *path);
  * the host replaces the file below it.
  */
 bool operations_cover(const struct operations *operations, const struct operation *operation);
+
+/* Is there an operation on this very path, not by a pattern? */
+bool operations_name(const struct operations *operations, const char *path);
+
+/*
+ * Does a pattern apply to this tree? Those are the trees for which the plan kept it. A profile's ** does not reach trees that profiles grant by
+ * name.
+ */
+bool operation_reaches(const struct operation *pattern, const struct operation *tree);
+
+/* Is this path of a tree hidden, by its name or by a pattern? What lies in a directory that is hidden is not asked about. */
+bool operations_hide(const struct operations *operations, const struct operation *tree, const char *path);
 
 /* Where COPY and SYNC write in the private home, with the home as "/"; NULL: not in the home. */
 const char *operations_destination(const struct operations *operations, const struct operation *operation);

@@ -62,8 +62,11 @@ const struct operation *plan_unheld_memory(const struct plan *plan);
 /* Another limit that a person asked for and that nothing here enforces, and why; or NULL. */
 const struct operation *plan_unheld_limit(const struct plan *plan, const char **ret_why);
 
-/* bare.c: an operation that walls on Landlock alone cannot carry out, and why; NULL: there is none. */
-const struct operation *plan_unheld_on_landlock(const struct plan *plan, const char **ret_why);
+/*
+ * bare.c: an operation that walls on Landlock alone cannot carry out, and why; NULL: there is none. `copies`: the command works in a copy of the
+ * workspaces, which lacks what is hidden.
+ */
+const struct operation *plan_unheld_on_landlock(const struct plan *plan, bool copies, const char **ret_why);
 
 /* The operation that shows this port of the host's inside, or NULL. */
 const struct operation *plan_host_port(const struct plan *plan, uint16_t port);

@@ -179,8 +179,10 @@ static const char *object_text(struct arena *arena, const struct operation *oper
         return arena_printf(arena, "%u:%u", operation->host_port, operation->port);
     case OP_HOST_PORT:
         return arena_printf(arena, "%u", operation->port);
-    case OP_NET:
     case OP_LEAK:
+        return arena_printf(arena, "%s%s%s", operation->value, operation->name ? " " : "",
+                            operation->name ? operation->name : "");
+    case OP_NET:
     case OP_GUARD:
     case OP_ARGUMENT:
         return operation->value;
@@ -196,6 +198,8 @@ static const char *object_text(struct arena *arena, const struct operation *oper
                             operation->value, *text ? " " : "", text);
     case OP_FORGE:
         return arena_printf(arena, "%s %s", operation->name, operation->value);
+    case OP_SSH_KEY:
+        return arena_printf(arena, "%s to %s", operation->name, operation->value);
     case OP_LIMIT:
         return arena_printf(arena, "%s=%s%s%s%s", operation->name,
                             limit_text(arena, operation->because->limit.limit, operation->amount),

@@ -134,14 +134,14 @@ void plan_add_environment(struct plan *plan)
     for (const char *const *entry = policy->request.environment; entry && *entry; entry++) {
         const char *name = arena_copy(policy->arena, *entry, strcspn(*entry, "="));
         const struct rule *rule = decide_env(policy, name, NULL).decides;
-        if (decide_secret(policy, name) || plan_forge_sets(plan, name))
+        if (decide_secret(policy, name) || plan_forge_sets(plan, name) || plan_ssh_key_sets(plan, name))
             continue;
         if (rule && rule->verb == VERB_ENV && (!rule->env.value || rule->env.is_default))
             plan_add(plan, (struct operation){.kind = OP_ENV_PASS, .because = rule, .name = name});
     }
     vec_each (const struct rule, rule, &policy->rules) {
         if (rule->verb != VERB_ENV || !rule->env.value || decide_secret(policy, rule->env.name) ||
-            plan_forge_sets(plan, rule->env.name) ||
+            plan_forge_sets(plan, rule->env.name) || plan_ssh_key_sets(plan, rule->env.name) ||
             decide_env(policy, rule->env.name, NULL).decides != rule ||
             (rule->env.is_default && text_variable(policy->request.environment, rule->env.name)))
             continue;
@@ -205,13 +205,22 @@ void plan_add_secrets(struct plan *plan)
     }
 }
 
-/* Only requests to hosts at which TLS ends at the vault can be searched. */
+/* Only requests to hosts at which TLS ends at the vault can be searched, and plain ones that the network helper relays. */
 void plan_add_leak(struct plan *plan)
 {
     const struct rule *rule = decide_setting(plan->policy, VERB_LEAK);
-    if (operations_find(&plan->operations, OP_SECRET) || operations_find(&plan->operations, OP_REQUEST))
-        plan_add(plan,
-                 (struct operation){.kind = OP_LEAK, .because = rule, .value = rule ? rule->text : "warn"});
+    const char *answer = rule ? rule->text : "warn";
+    size_t size = strcspn(answer, " ");
+    const char *net = operations_net(&plan->operations);
+    bool is_relayed = strcmp(net, "allow") == 0 ||
+                      (strcmp(net, "off") == 0 && operations_find(&plan->operations, OP_HOST_PORT));
+    bool is_plain = answer[size] && is_relayed;
+    if (is_plain || operations_find(&plan->operations, OP_SECRET) ||
+        operations_find(&plan->operations, OP_REQUEST))
+        plan_add(plan, (struct operation){.kind = OP_LEAK,
+                                          .because = rule,
+                                          .name = is_plain ? "plain" : NULL,
+                                          .value = arena_copy(plan->policy->arena, answer, size)});
 }
 
 static enum limit_means means_of(const struct plan *plan, enum limit limit)

@@ -24,6 +24,13 @@ void plan_note_forges(struct plan *plan);
 /* Is it a variable that leads git to bawn, and so not the caller's or a rule's? */
 bool plan_forge_sets(const struct plan *plan, const char *name);
 
+/* ssh_keys.c */
+void plan_add_ssh_keys(struct plan *plan);
+void plan_note_ssh_keys(struct plan *plan);
+
+/* Is it the variable that leads ssh to bawn's own agent? */
+bool plan_ssh_key_sets(const struct plan *plan, const char *name);
+
 /* arguments.c: adds arguments of the agent's profile. */
 void plan_add_arguments(struct plan *plan);
 const char *plan_own_path(const struct policy *policy);

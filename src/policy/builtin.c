@@ -55,6 +55,7 @@ struct rule builtin_rule_of(const struct source *source, const struct builtin_ru
         rule.text = text_at(builtin->text);
         break;
     case OBJECT_FORGE:
+    case OBJECT_SSH_KEY:
     case OBJECT_SECRET: /* builtin_secret reads the line again */
         break;
     }

@@ -174,6 +174,7 @@ void policy_compose(const struct policy_request *request, struct arena *arena, s
     read_toolchains_on_path(policy, diags);
     freeze_found_git(policy);
     open_forges(policy);
+    expand_forges(policy);
     /* pointers in the index must stay valid */
     vec_reserve(&policy->rules, CERTIFICATE_VARIABLES + CERTIFICATE_SETTINGS_MOST + 1);
     index_rules(policy);
@@ -194,6 +195,7 @@ void policy_free(struct policy *policy)
     vec_free(&policy->workspaces);
     vec_free(&policy->sources);
     vec_free(&policy->rules);
+    vec_free(&policy->without_forge);
     vec_free(&policy->profiles_in_use);
     vec_free(&policy->certificates);
     vec_free(&policy->places);

@@ -51,6 +51,9 @@ void show_agent_socket(struct policy *policy);
 /* forge_requests.c: adds a rule on requests for each that git makes to a repository whose token stays outside. They come before index_rules. */
 void open_forges(struct policy *policy);
 
+/* forge_requests.c: replaces each rule with REQUEST_FORGE in its path by one for each repository at that server whose token stays outside. */
+void expand_forges(struct policy *policy);
+
 /* Finds out which `unless` ends a rule for a secret. */
 void settle_secrets(struct policy *policy);
 

@@ -224,6 +224,14 @@ bool decide_forge_counts(const struct policy *policy, const struct rule *asked)
     return policy_rule_counts(policy, asked) && (!is_locked || asked->source->layer == LAYER_ADMIN);
 }
 
+bool decide_ssh_key_counts(const struct policy *policy, const struct rule *asked)
+{
+    bool is_locked = false;
+    vec_each (const struct rule, rule, &policy->rules)
+        is_locked |= rule->verb == VERB_SSH_KEY && rule->locked;
+    return policy_rule_counts(policy, asked) && (!is_locked || asked->source->layer == LAYER_ADMIN);
+}
+
 static const struct rule *rule_on_artifacts(const struct policy *policy, const char *name, size_t size)
 {
     vec_each (const struct rule, rule, &policy->rules) {

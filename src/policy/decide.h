@@ -120,8 +120,14 @@ const struct rule *decide_secret(const struct policy *policy, const char *name);
 /* Does the rule about a forge apply? Where the administrator has locked one for the same repository, only the administrator's do. */
 bool decide_forge_counts(const struct policy *policy, const struct rule *rule);
 
+/* Does the rule about a key apply? A key can be written in two ways, so one locked rule of the administrator's ends all rules of others. */
+bool decide_ssh_key_counts(const struct policy *policy, const struct rule *rule);
+
 /* The login file of the rule, without symlinks; NULL: there is none, it lacks the rule's entry, or the rule is for a variable. */
 const char *secret_login_file(const struct policy *policy, const struct secret_object *secret);
+
+/* The file of the host's that has the secret, without symlinks; NULL: its source is no file. */
+const char *secret_source_file(const struct policy *policy, const struct secret_object *secret);
 
 /* "in query key in body": the places in a request that the rule names; "": none, which means the usual headers. */
 const char *secret_carriers_text(struct arena *arena, const struct secret_object *secret);

@@ -1,7 +1,7 @@
 /*
  * Does a variable's value stay outside?
  *
- * A rule of a profile holds where it can: it needs bawn-vault, namespaces and `net allow`. Elsewhere the value passes as `env` says, and the
+ * A rule of a profile holds where it can: it needs bawn-vault and `net allow`. Elsewhere the value passes as `env` says, and the
  * run says so. A rule that a person wrote is not given up like that, and nor is any rule with `secrets outside`: then nothing
  * passes, or the run is refused.
  */
@@ -121,6 +121,20 @@ const char *secret_login_file(const struct policy *policy, const struct secret_o
         place->kind != FILE_REGULAR)
         return NULL;
     return !secret->key || file_has_entry(policy, secret) ? place->real : NULL;
+}
+
+const char *secret_source_file(const struct policy *policy, const struct secret_object *secret)
+{
+    const struct fs_place *place = NULL;
+    struct err ignored;
+    const char *folder = text_variable(policy->request.environment, "CREDENTIALS_DIRECTORY");
+    const char *path = secret->source == SECRET_FILE || secret->source == SECRET_LOGIN ? secret->from
+                       : secret->source == SECRET_CREDENTIAL && folder && *folder == '/'
+                           ? path_join(policy->arena, folder, secret->from)
+                           : NULL;
+    if (path)
+        path = host_path(policy, path);
+    return path && fs_resolve(policy->request.fs, path, &place, &ignored) == 0 ? place->real : path;
 }
 
 static bool command_has(const struct policy *policy, const char *text)

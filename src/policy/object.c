@@ -330,9 +330,10 @@ static int parse_name(struct arena *arena, const struct word *word, struct rule 
                                "this is not the name of a directory");
     if (rule->verb == VERB_REQUIRE && strcmp(rule->text, "namespaces") != 0)
         return object_complain(diags, rule, word, "write `require namespaces`", "this cannot be required");
-    static const char *const leak_words[] = {"warn", "block", "off"};
+    static const char *const leak_words[] = {"warn", "block", "off", "warn plain", "block plain"};
     if (rule->verb == VERB_LEAK && !text_is_among(rule->text, leak_words, array_len(leak_words)))
-        return object_complain(diags, rule, word, "write warn, block or off",
+        return object_complain(diags, rule, word,
+                               "write warn, block or off; `plain` may follow warn and block",
                                "this does not say what is done about a leak");
     static const char *const ask_ways[] = {"command", "tmux", "desktop", "terminal", "none"};
     if (rule->verb == VERB_ASK_BY && !text_is_among(rule->text, ask_ways, array_len(ask_ways)))
@@ -374,6 +375,7 @@ int object_parse(struct arena *arena, const struct word *word, struct rule *rule
         rule->text = word_plain(arena, word->text);
         return 0;
     case OBJECT_FORGE:
+    case OBJECT_SSH_KEY:
     case OBJECT_SECRET: /* secret_parse takes the whole line */
         break;
     }

@@ -48,9 +48,10 @@ static int check_place(const struct parser *parser, uint32_t line, const struct 
                           "only the administrator's /etc/bawn/policy.bawn may lock a rule");
     enum object_kind object = verb_object(rule->verb);
     if (object == OBJECT_NAME || object == OBJECT_TEXT || object == OBJECT_PORT || object == OBJECT_SECRET)
-        return diag_error(parser->diags, spot_of_word(parser, line, word),
-                          "lock works with rules on paths, hosts, forges, variables, limits and `net`",
-                          "`%s` cannot be locked", verb_word(rule->verb));
+        return diag_error(
+            parser->diags, spot_of_word(parser, line, word),
+            "lock works with rules on paths, hosts, forges, ssh keys, variables, limits and `net`",
+            "`%s` cannot be locked", verb_word(rule->verb));
     return 0;
 }
 
@@ -110,15 +111,18 @@ static void add_rule(struct parser *parser, const struct word *word, struct rule
 
 static bool takes_line(enum verb verb)
 {
-    return verb_object(verb) == OBJECT_SECRET || verb_object(verb) == OBJECT_FORGE;
+    enum object_kind object = verb_object(verb);
+    return object == OBJECT_SECRET || object == OBJECT_FORGE || object == OBJECT_SSH_KEY;
 }
 
 /* A rule that all words of its line make together. */
 static void add_line(struct parser *parser, const struct word *words, size_t count, struct rule rule)
 {
-    int result = rule.verb == VERB_SECRET  ? secret_parse(parser->arena, words, count, &rule, parser->diags)
-                 : rule.verb == VERB_FORGE ? forge_parse(parser->arena, words, count, &rule, parser->diags)
-                                           : request_parse(parser->arena, words, count, &rule, parser->diags);
+    struct arena *arena = parser->arena;
+    int result = rule.verb == VERB_SECRET    ? secret_parse(arena, words, count, &rule, parser->diags)
+                 : rule.verb == VERB_FORGE   ? forge_parse(arena, words, count, &rule, parser->diags)
+                 : rule.verb == VERB_SSH_KEY ? ssh_key_parse(arena, words, count, &rule, parser->diags)
+                                             : request_parse(arena, words, count, &rule, parser->diags);
     if (result == 0)
         vec_push(parser->rules, rule);
 }
@@ -183,6 +187,15 @@ static int add_guard(struct parser *parser, uint32_t line, const struct word *wo
     return 0;
 }
 
+/* `leak block plain`: both words are one object. */
+static void add_plain_leak(struct parser *parser, const struct word *words, struct rule rule)
+{
+    struct word both = words[0];
+    both.text = arena_printf(parser->arena, "%s plain", words[0].text);
+    both.written = arena_printf(parser->arena, "%s %s", words[0].written, words[1].written);
+    add_rule(parser, &both, rule);
+}
+
 static void parse_words(struct parser *parser, uint32_t line, word_list *words)
 {
     struct rule rule = {.source = parser->source, .line = line};
@@ -228,7 +241,13 @@ static void parse_words(struct parser *parser, uint32_t line, word_list *words)
         add_hosts(parser, &words->at[verb_at + 1], words->count - verb_at - 1, rule);
         return;
     }
-    for (size_t i = verb_at + 1; i < words->count; i++)
+    size_t first = verb_at + 1;
+    if (rule.verb == VERB_LEAK && words->count == first + 2 &&
+        strcmp(words->at[first + 1].text, "plain") == 0) {
+        add_plain_leak(parser, &words->at[first], rule);
+        return;
+    }
+    for (size_t i = first; i < words->count; i++)
         add_rule(parser, &words->at[i], rule);
 }
 

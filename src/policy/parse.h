@@ -89,6 +89,12 @@ int secret_parse_source(struct arena *arena, const struct word *words, size_t co
 /* Can a variable have this name? */
 bool variable_name_is_valid(const char *name);
 
+/* --- ssh_key.c --- */
+
+/* `ssh-key KEY to HOST… [times N] [ask]`: the words after the verb make one rule. */
+int ssh_key_parse(struct arena *arena, const struct word *words, size_t count, struct rule *rule,
+                  struct diags *diags) must_check;
+
 /* --- forge.c --- */
 
 /* `forge HOST/OWNER/REPO RIGHT… [token from SOURCE]`: the words after the verb make one rule. */

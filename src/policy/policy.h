@@ -99,6 +99,8 @@ struct policy {
     VEC(struct workspace) workspaces;
     VEC(const struct source *) sources; /* in the order read */
     rule_list rules;
+    rule_list
+        without_forge; /* rules on requests whose {forge} stands for no repository here: they grant nothing */
     fs_names profiles_in_use; /* except through a repository */
     const char *agent;        /* chosen by the command or --agent, or NULL */
     size_t agent_word;        /* index of the agent among the command's words */

@@ -158,12 +158,16 @@ static bool has_method(const char *methods, struct bytes method)
     return false;
 }
 
+bool request_has_method(const char *methods, struct bytes method)
+{
+    bool is_head = bytes_equal(method, bytes_of("HEAD", 4));
+    return !methods || has_method(methods, method) || (is_head && has_method(methods, bytes_of("GET", 3)));
+}
+
 bool request_matches(const struct rule *rule, const struct asked_request *request)
 {
     const struct request_object *object = rule->request;
-    bool is_head = bytes_equal(request->method, bytes_of("HEAD", 4));
-    if (object->methods && !has_method(object->methods, request->method) &&
-        !(is_head && has_method(object->methods, bytes_of("GET", 3))))
+    if (!request_has_method(object->methods, request->method))
         return false;
     bool is_folded = rule->verb == VERB_REFUSE;
     const char *path = is_folded ? request->folded : request->path;
@@ -207,10 +211,38 @@ static bool has_part_of_name(const char *path)
     return false;
 }
 
+/* The path with a plain name in the place of REQUEST_FORGE, which must be a whole name; NULL: it is not. */
+static const char *without_word(struct arena *arena, const char *path, const char *word)
+{
+    const char *after = word + strlen(REQUEST_FORGE);
+    return word[-1] == '/' && (!*after || *after == '/') && !strstr(after, REQUEST_FORGE)
+               ? arena_printf(arena, "%.*sforge%s", (int)(word - path), path, after)
+               : NULL;
+}
+
+/* A rule whose path has REQUEST_FORGE. It says what is done with the token of a repository. */
+static int check_word(const struct word *word, const struct rule *rule, struct diags *diags)
+{
+    if (rule->source->layer == LAYER_REPOSITORY)
+        return object_complain(diags, rule, word, "put it into ~/.config/bawn/policy.bawn",
+                               "a repository cannot say what is done with your tokens");
+    if (rule->verb != VERB_CONNECT || rule->host.kind != HOST_NAME)
+        return object_complain(diags, rule, word, "write `connect HOST/PATH/" REQUEST_FORGE "/PATH METHODS`",
+                               "only a `connect` to one host may have " REQUEST_FORGE);
+    return 0;
+}
+
 static int parse_request_path(struct arena *arena, const struct word *word, const char *path,
                               const struct rule *rule, struct request_object *request, struct diags *diags)
 {
     struct asked_request *read = arena_alloc(arena, sizeof(*read));
+    const char *forge = strstr(path, REQUEST_FORGE), *plain = forge ? without_word(arena, path, forge) : path;
+    if (forge && check_word(word, rule, diags) < 0)
+        return -1;
+    if (!plain)
+        return object_complain(diags, rule, word, NULL,
+                               REQUEST_FORGE " must be a whole name, once, as in /repos/" REQUEST_FORGE
+                                             "/pulls");
     if (strpbrk(path, "?#"))
         return object_complain(diags, rule, word, "leave it out: a rule decides about the path alone",
                                "a path in a rule has no query");
@@ -219,16 +251,17 @@ static int parse_request_path(struct arena *arena, const struct word *word, cons
                                "this is not the path of a request");
     if (has_part_of_name(path))
         return object_complain(diags, rule, word, NULL, "'**' must be a whole name, as in /a/**/b");
-    const char *problem = request_read(bytes_of("", 0), bytes_of(path, strlen(path)), read);
+    const char *problem = request_read(bytes_of("", 0), bytes_of(plain, strlen(plain)), read);
     if (problem)
         return object_complain(diags, rule, word, arena_printf(arena, "as a request's, %s", problem),
                                "this path could be read in two ways");
-    if (strcmp(read->path, path) != 0)
+    if (strcmp(read->path, plain) != 0)
         return object_complain(diags, rule, word, arena_printf(arena, "write %s", read->path),
                                "this path has a simpler spelling");
     request->path = path;
     request->folded = arena_str(arena, read->folded);
     request->is_literal = !strchr(path, '*');
+    request->has_word = forge != NULL;
     return 0;
 }
 

@@ -21,7 +21,13 @@ struct request_object {
     const char *folded;  /* the same in small letters */
     const char *methods; /* "GET,POST"; NULL: all */
     bool is_literal;     /* the path has no wildcard */
+    bool has_word; /* the path has REQUEST_FORGE in it: expand_forges makes rules of it, and removes it */
+    const struct forge_object
+        *forge; /* such a rule is for this repository, whose token goes with its requests */
 };
+
+/* In a path, a name that stands for the repository of a `forge` rule. No request has braces in its path. */
+#define REQUEST_FORGE "{forge}"
 
 struct asked_request {
     struct bytes method; /* in capital letters, as the head of a request has it */
@@ -31,6 +37,9 @@ struct asked_request {
 /* `target` is what stands in the first line of a request. Returns a problem, as in "its path is too long", or NULL. */
 const char *request_read(struct bytes method, struct bytes target, struct asked_request *ret_request)
     must_check;
+
+/* Is the method, or HEAD for GET, one of these? NULL: all are. */
+bool request_has_method(const char *methods, struct bytes method);
 
 /* Is the rule, which has a path, about this request? */
 bool request_matches(const struct rule *rule, const struct asked_request *request);

@@ -25,6 +25,7 @@ enum object_kind {
     OBJECT_TEXT,
     OBJECT_SECRET, /* all words of the line together */
     OBJECT_FORGE,  /* likewise */
+    OBJECT_SSH_KEY,
 };
 
 /*    verb        word         object        what the words after it are called */
@@ -51,8 +52,9 @@ enum object_kind {
     X(VERB_UNSET, "unset", OBJECT_ENV, "NAME")                                                               \
     X(VERB_SECRET, "secret", OBJECT_SECRET, "NAME [from SOURCE] to HOST… [in PLACE…]")                       \
     X(VERB_SECRETS, "secrets", OBJECT_NAME, "outside|inside")                                                \
-    X(VERB_LEAK, "leak", OBJECT_NAME, "warn|block|off")                                                      \
+    X(VERB_LEAK, "leak", OBJECT_NAME, "warn|block|off [plain]")                                              \
     X(VERB_FORGE, "forge", OBJECT_FORGE, "HOST/OWNER/REPO RIGHT… [token from SOURCE]")                       \
+    X(VERB_SSH_KEY, "ssh-key", OBJECT_SSH_KEY, "KEY to HOST… [times N] [ask]")                               \
     X(VERB_LIMIT, "limit", OBJECT_LIMIT, "NAME=VALUE")                                                       \
     X(VERB_ARTIFACTS, "artifacts", OBJECT_NAME, "NAME")                                                      \
     X(VERB_REQUIRE, "require", OBJECT_NAME, "namespaces")                                                    \
@@ -234,6 +236,19 @@ struct forge_object {
     const struct secret_object *token; /* for https; NULL: git reaches it by ssh */
 };
 
+/* What the fingerprint of a key begins with. */
+#define SSH_KEY_FINGERPRINT "SHA256:"
+
+/* A key in the user's ssh agent, and the hosts at which programs inside may log in with it. */
+struct ssh_key_object {
+    const char *key; /* the path of its public part, or its fingerprint */
+    bool is_fingerprint;
+    const struct host_object *hosts; /* names and addresses, each with its port */
+    size_t host_count;
+    uint32_t times; /* signatures in a run; 0: any number */
+    bool asks;      /* a person is asked about each use */
+};
+
 struct placed;
 struct request_object; /* policy/request.h */
 
@@ -257,6 +272,7 @@ struct rule {
         enum net_mode net;
         const struct secret_object *secret;
         const struct forge_object *forge;
+        const struct ssh_key_object *ssh_key;
         const char *text; /* OBJECT_NAME and OBJECT_TEXT; of a guard see policy/guards.h */
     };
 };

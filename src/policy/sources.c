@@ -145,7 +145,7 @@ static bool has_no_value(const struct policy *policy, const char *written)
 /* Has it more parts than a compiled-in rule has room for? Then its line is parsed again. */
 static bool is_line(const struct source *source, const struct builtin_rule *builtin)
 {
-    return builtin->verb == VERB_SECRET || builtin->verb == VERB_FORGE ||
+    return builtin->verb == VERB_SECRET || builtin->verb == VERB_FORGE || builtin->verb == VERB_SSH_KEY ||
            (verb_object((enum verb)builtin->verb) == OBJECT_HOST &&
             request_is_word(builtin_rule_of(source, builtin).written));
 }

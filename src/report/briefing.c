@@ -123,6 +123,21 @@ static void add_forges(const struct plan *plan, struct buf *out)
                 "keys and tokens\nare not here. Whatever else is to be pushed, the person pushes.\n");
 }
 
+/* Where ssh may log in. Such rules are never a repository's own. */
+static void add_ssh_keys(const struct plan *plan, struct buf *out)
+{
+    if (!operations_find(&plan->operations, OP_SSH_KEY))
+        return;
+    buf_add_str(out, "\n## Logins by ssh\n\n");
+    vec_each (const struct operation, operation, &plan->operations) {
+        if (operation->kind == OP_SSH_KEY)
+            add_named(out, operation->name, operation->value);
+    }
+    buf_add_str(out,
+                "\nThe ssh agent here has these keys, and signs logins at these hosts alone: no commit, no "
+                "file, no\nforwarded agent. Some logins wait for the person's yes.\n");
+}
+
 void briefing_add(const struct plan *plan, bool is_kept_aside, struct buf *out)
 {
     buf_add_str(out,
@@ -177,6 +192,7 @@ void briefing_add(const struct plan *plan, bool is_kept_aside, struct buf *out)
         buf_add_str(out, "\nOther names do not resolve. `bawn ask connect NAME` asks the person for one.\n");
     add_requests(plan, out);
     add_forges(plan, out);
+    add_ssh_keys(plan, out);
     buf_add_str(
         out,
         "\n"

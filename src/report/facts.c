@@ -13,6 +13,9 @@ enum { JOURNAL_LARGEST = 16 * 1024 * 1024 };
 const struct finding findings[] = {
     {"given up", "wall", "wall was given up", "walls were given up", "log", " --denied"},
     {"tripwire", "path", "decoy was opened", "decoys were opened", "log", " --denied --files"},
+    {"leak", "what", "secret was in a request", "secrets were in requests", "log", " --denied --net"},
+    {"secret-misused", "name", "placeholder of a secret was sent to a host that it is not for",
+     "placeholders of secrets were sent to hosts that they are not for", "log", " --denied --net"},
     {"refused", "host", "host was refused", "hosts were refused", "log", " --denied --net"},
     {"held", "path", "file was held aside", "files were held aside", "held", ""},
     {"restored", "path", "deleted file was put back", "deleted files were put back", "log",

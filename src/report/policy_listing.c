@@ -231,7 +231,8 @@ static void add_secrets(struct listing *listing)
 static void add_leak(struct listing *listing)
 {
     const struct operation *leak = operations_find(&listing->plan->operations, OP_LEAK);
-    begin(listing, "Leaks: secrets of yours in inspected requests");
+    begin(listing, leak && leak->name ? "Leaks: secrets of yours in inspected and plain requests"
+                                      : "Leaks: secrets of yours in inspected requests");
     if (leak)
         add_line(listing, leak_remark(leak->value), "", leak->because);
 }
@@ -241,6 +242,15 @@ static void add_forges(struct listing *listing)
     begin(listing, "Repositories on servers: git by ssh, or by https with a token, with your keys outside");
     vec_each (const struct operation, operation, &listing->plan->operations) {
         if (operation->kind == OP_FORGE)
+            add_line(listing, operation->name, operation->value, operation->because);
+    }
+}
+
+static void add_ssh_keys(struct listing *listing)
+{
+    begin(listing, "Keys of your ssh agent: programs log in at these hosts, and sign nothing else");
+    vec_each (const struct operation, operation, &listing->plan->operations) {
+        if (operation->kind == OP_SSH_KEY)
             add_line(listing, operation->name, operation->value, operation->because);
     }
 }
@@ -338,6 +348,7 @@ void policy_add_listing(const struct plan *plan, const struct style *style, stru
     add_secrets(&listing);
     add_leak(&listing);
     add_forges(&listing);
+    add_ssh_keys(&listing);
     add_limits(&listing);
     add_notes(&listing);
 }

@@ -43,6 +43,7 @@ enum section_name {
     KEPT,
     LEAKS,
     FORGES,
+    KEYS,
     LIMITED,
     SECTIONS
 };
@@ -315,11 +316,16 @@ static void collect_rest(struct screen *screen)
                          ITEM_COLUMNS));
         if (operation->kind == OP_LEAK)
             add_item(screen, LEAKS,
-                     arena_printf(arena, "secrets of yours in inspected requests: %s",
+                     arena_printf(arena, "secrets of yours in %s requests: %s",
+                                  operation->name ? "inspected and plain" : "inspected",
                                   leak_remark(operation->value)));
         if (operation->kind == OP_FORGE)
             add_item(
                 screen, FORGES,
+                fit(arena, arena_printf(arena, "%s: %s", operation->name, operation->value), ITEM_COLUMNS));
+        if (operation->kind == OP_SSH_KEY)
+            add_item(
+                screen, KEYS,
                 fit(arena, arena_printf(arena, "%s: %s", operation->name, operation->value), ITEM_COLUMNS));
         if (operation->kind != OP_LIMIT)
             continue;
@@ -463,6 +469,7 @@ void policy_add_screen(const struct plan *plan, const struct style *style, struc
                      [KEPT] = {.label = "secrets", .least = 1},
                      [LEAKS] = {.label = "leaks", .least = 1},
                      [FORGES] = {.label = "forges", .least = 1},
+                     [KEYS] = {.label = "ssh keys", .least = 1},
                      [LIMITED] = {.label = "limits", .least = 1}},
     };
     collect_files(&screen);

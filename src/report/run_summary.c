@@ -213,7 +213,8 @@ static void add_refused(struct lines *lines)
 
 static size_t count_alarms(const struct run_summary *summary)
 {
-    return summary->fired->count + summary->misused->count + summary->leaked->count;
+    return summary->fired->count + summary->misused->count + summary->leaked->count +
+           summary->refused_keys->count;
 }
 
 static void add_tripwires(struct lines *lines)
@@ -247,6 +248,15 @@ static void add_leaks(struct lines *lines)
         buf_printf(lines->out, leaked->at[i].is_stopped ? " was in a request to " : " was sent to ");
         add(lines, COLOUR_PLAIN, leaked->at[i].host);
         buf_add_str(lines->out, leaked->at[i].is_stopped ? ", which was stopped\n" : "\n");
+    }
+}
+
+static void add_refused_keys(struct lines *lines)
+{
+    const refused_key_list *refused = lines->summary->refused_keys;
+    for (size_t i = 0; i < refused->count && i < MOST_SHOWN; i++) {
+        begin_line(lines, COLOUR_RED, i ? "" : "ssh key");
+        buf_printf(lines->out, "%s was not used: %s\n", refused->at[i].key, refused->at[i].why);
     }
 }
 
@@ -339,6 +349,7 @@ void run_summary_add_text(const struct run_summary *summary, const struct style 
     add_refused(&lines);
     add_tripwires(&lines);
     add_misused(&lines);
+    add_refused_keys(&lines);
     add_leaks(&lines);
     add_walls(&lines);
     add_home(&lines);
@@ -371,6 +382,12 @@ static void add_strings(struct json *json, const struct run_summary *summary)
     for (size_t i = 0; i < summary->misused->count; i++)
         json_str(json, NULL, summary->misused->at[i].name);
     if (summary->misused->count)
+        json_close(json, ']');
+    if (summary->refused_keys->count)
+        json_open(json, "refused_keys", '[');
+    for (size_t i = 0; i < summary->refused_keys->count; i++)
+        json_str(json, NULL, summary->refused_keys->at[i].key);
+    if (summary->refused_keys->count)
         json_close(json, ']');
     if (summary->leaked->count)
         json_open(json, "leaks", '[');
@@ -477,6 +494,8 @@ void run_summary_add_markdown(const struct run_summary *summary, struct buf *out
         add_row(out, "tripwire", summary->fired->at[i].path);
     for (size_t i = 0; i < summary->misused->count; i++)
         add_row(out, "misused secret", summary->misused->at[i].name);
+    for (size_t i = 0; i < summary->refused_keys->count; i++)
+        add_row(out, "refused ssh key", summary->refused_keys->at[i].key);
     for (size_t i = 0; i < summary->leaked->count; i++)
         add_row(out, summary->leaked->at[i].is_stopped ? "leak, stopped" : "leak",
                 summary->leaked->at[i].what);

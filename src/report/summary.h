@@ -38,6 +38,7 @@ struct run_summary {
     const fired_list *fired;
     const misused_list *misused;
     const leaked_list *leaked;
+    const refused_key_list *refused_keys;
     const struct home_files *left; /* new files in the private home */
 };
 

@@ -2,15 +2,47 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/path.h"
+#include "kernel/beneath.h"
+#include "kernel/directories.h"
 #include "supervise/supervise.h"
 
 enum { OUTPUT_LARGEST = 64 * 1024 * 1024, SECONDS = 20 };
+
+/* Without namespaces there is no /tmp of its own: git has a directory in its home, with a name that nobody could put there before. */
+static const char *make_scratch(struct arena *arena, const char *home)
+{
+    char *path = arena_printf(arena, "%s/.bawn-XXXXXX", home);
+    return mkdtemp(path);
+}
+
+static void remove_scratch(struct arena *arena, const char *scratch)
+{
+    struct err ignored;
+    auto_fd int home_fd = open_directory_at(AT_FDCWD, path_parent(arena, scratch));
+    if (home_fd >= 0 && remove_tree(home_fd, path_name(scratch), &ignored) < 0)
+        return; /* it goes with the home */
+}
+
+static const char *const *add_variable(struct arena *arena, const char *const *environment,
+                                       const char *variable)
+{
+    size_t count = 0;
+    while (environment[count])
+        count++;
+    const char **all = arena_alloc(arena, (count + 2) * sizeof(*all));
+    memcpy(all, environment, count * sizeof(*all));
+    all[count] = variable;
+    all[count + 1] = NULL;
+    return all;
+}
 
 /* Runs the command without a session: nothing is recorded and nothing is printed. */
 static int run_alone(const struct git_asker *asker, const struct git_errand *errand)
@@ -31,14 +63,21 @@ static int run_alone(const struct git_asker *asker, const struct git_errand *err
     struct outcome outcome = {.status = EXIT_REFUSED};
     if (load_plan(&quiet, &request, &loaded) != 0)
         return EXIT_REFUSED;
+    bool is_bare = loaded.plan.request.on == ON_LANDLOCK;
+    const char *scratch = is_bare ? make_scratch(&loaded.arena, errand->home) : "/tmp";
+    if (!scratch)
+        return EXIT_REFUSED;
+    const char *const *environment =
+        add_variable(&loaded.arena, errand->environment, arena_printf(&loaded.arena, "TMPDIR=%s", scratch));
     struct launch launch = {.operations = &loaded.plan.operations,
                             .cgroup_place = &loaded.machine.cgroup,
                             .command = errand->command,
-                            .environment = errand->environment,
+                            .environment = environment,
                             .own_arguments = asker->launch->own_arguments,
                             .own_arguments_size = asker->launch->own_arguments_size,
                             .directory = errand->work_tree,
                             .home = errand->home,
+                            .scratch = is_bare ? scratch : NULL,
                             .terminal_fd = -1,
                             .own_group = true,
                             .seconds = errand->seconds};
@@ -46,10 +85,11 @@ static int run_alone(const struct git_asker *asker, const struct git_errand *err
     foreground.launch = &launch;
     foreground.launched = &launched;
     foreground.loop = &loop;
-    if (launch_start(&launch, &launched, &err) < 0 ||
-        supervise(&foreground, &standstill, &tripwires, &outcome, &err) < 0)
-        return EXIT_REFUSED;
-    return outcome.status;
+    bool has_run = launch_start(&launch, &launched, &err) == 0 &&
+                   supervise(&foreground, &standstill, &tripwires, &outcome, &err) == 0;
+    if (is_bare)
+        remove_scratch(&loaded.arena, scratch);
+    return has_run ? outcome.status : EXIT_REFUSED;
 }
 
 static _Noreturn void become_git(const struct git_asker *asker, const struct git_errand *errand)

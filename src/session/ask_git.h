@@ -15,9 +15,9 @@ struct git_asker {
 
 /* One call of git in a sandbox, without a session and without watches. */
 struct git_errand {
-    const char *work_tree; /* the workspace and the current directory */
-    const char *home;      /* the folder that becomes its home */
-    const char *const *command, *const *environment;
+    const char *work_tree;                           /* the workspace and the current directory */
+    const char *home;                                /* the folder that becomes its home */
+    const char *const *command, *const *environment; /* TMPDIR is added to it */
     const struct argument *rules;
     size_t rule_count;
     bool is_read_only;

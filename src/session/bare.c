@@ -82,8 +82,10 @@ static int make_links(struct run *run, struct err *err)
 }
 
 /* The warden fills it (launch/bare_furnish.c), while this process goes on. */
-static int make_scratch(struct run *run, struct err *err)
+int bare_make_scratch(struct run *run, struct err *err)
 {
+    if (run->loaded.plan.request.on != ON_LANDLOCK)
+        return 0;
     int folder_fd = run->session.folder_fd;
     if (folder_fd < 0)
         return err_set(err, "the session has no folder for temporary files");
@@ -93,12 +95,13 @@ static int make_scratch(struct run *run, struct err *err)
     return 0;
 }
 
-/* A value in the user's home is one in the private home, unless a rule grants the path itself. */
+/* A value in the user's home is one in the private home, unless a rule grants the path itself, or it is a file of the run's own. */
 static const char *map_variable(const struct run *run, const char *variable)
 {
     const struct loaded *loaded = &run->loaded;
     const char *value = strchr(variable, '=') + 1, *home = loaded->request.home;
-    bool is_in_home = path_is_beneath(value, home) && !lies_in_shown(&loaded->plan.operations, value);
+    bool is_in_home = path_is_beneath(value, home) && !path_is_beneath(value, run->launch.scratch) &&
+                      !lies_in_shown(&loaded->plan.operations, value);
     if (!is_in_home || text_starts_with(variable, "PATH="))
         return variable;
     return arena_printf(loaded->policy.arena, "%.*s%s%s", (int)(value - variable), variable, run->home.path,
@@ -145,11 +148,24 @@ int bare_prepare(struct run *run, struct err *err)
 {
     if (run->loaded.plan.request.on != ON_LANDLOCK)
         return 0;
-    if (make_links(run, err) < 0 || make_scratch(run, err) < 0)
+    if (make_links(run, err) < 0)
+        return -1;
+    if (run->request.branch &&
+        branch_lead_aside(&run->branch, run->loaded.policy.arena, run->session.folder, err) < 0)
         return -1;
     map_environment(run);
     map_directory(run);
     return 0;
+}
+
+void bare_end_branch(struct run *run)
+{
+    const struct record record = {.workspace = run->branch.workspace, .of = run->branch.name};
+    struct err err = {0};
+    if (run->request.branch && run->session.folder &&
+        branch_lead_back(run->loaded.policy.arena, run->loaded.request.starts[START_STATE], &record,
+                         run->session.folder, &err) < 0)
+        caller_say_err(&run->caller, &err);
 }
 
 /* The warden has a lock on the directory until everything inside has ended. */

@@ -6,11 +6,17 @@
 
 #include "session/run.h"
 
+/* Both do nothing where the walls stand on namespaces. Once the session has a folder: makes a directory for temporary files in it. */
+int bare_make_scratch(struct run *run, struct err *err) must_check;
+
 /*
- * Once the home is open: makes a directory for temporary files, links in the private home to what is granted of the user's own, and the
- * variables that name both. Does nothing where the walls stand on namespaces.
+ * Once the home is open: makes links in the private home to what is granted of the user's own, and the variables that name the home and the
+ * directory for temporary files; the worktree of --branch leads to the copy of its repository.
  */
 int bare_prepare(struct run *run, struct err *err) must_check;
+
+/* The guard has ended: from here on git outside finds the repository of --branch itself, and bawn's search for flagged files with it. */
+void bare_end_branch(struct run *run);
 
 /* The command has ended: removes the directory for temporary files. Also after a kill. */
 int bare_remove(const struct session *session, struct err *err) must_check;

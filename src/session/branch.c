@@ -10,13 +10,15 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "home/files.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 #include "kernel/process.h"
 #include "session/ask_git.h"
 
 enum { INDEX_LARGEST = 256 * 1024 * 1024 };
-#define MADE_INDEX ".bawn-index" /* git writes the index here; move_index moves it */
+#define MADE_INDEX      ".bawn-index" /* git writes the index here; move_index moves it */
+#define COPY_IN_SESSION "/copy"
 
 const char *branch_worktree_name(struct arena *arena, const char *name)
 {
@@ -40,20 +42,43 @@ static const char *link_to(struct arena *arena, const char *workspace, const cha
     return arena_printf(arena, "gitdir: %s/%s\n", workspace, admin);
 }
 
+/* The same while the command works in a copy of the repository. */
+static const char *link_aside(struct arena *arena, const char *session, const char *name)
+{
+    return arena_printf(arena, "gitdir: %s" COPY_IN_SESSION "/worktrees/%s\n", session,
+                        branch_worktree_name(arena, name));
+}
+
+enum { LINK_LARGEST = 2 * PATH_LONGEST };
+
+/* Does `.git` in the worktree have this text, or, if not `is_whole`, does its text end so? */
+static bool leads_to(int tree_fd, const char *link, bool is_whole)
+{
+    auto_fd int fd = open_beneath(tree_fd, ".git", O_RDONLY | O_NONBLOCK, 0);
+    auto_buf struct buf text = {0};
+    return fd >= 0 && buf_read(&text, fd, LINK_LARGEST) == 0 &&
+           (is_whole ? strcmp(buf_text(&text), link) == 0 : text_ends_with(buf_text(&text), link));
+}
+
 /*
  * Does the folder contain another worktree? Two workspaces whose paths differ only in a dot share a folder, and a
  * repository may have forgotten its worktree. Its contents must not be removed.
  */
 static bool is_another_worktree(const char *tree, const char *link)
 {
-    enum { LINK_LARGEST = 2 * PATH_LONGEST };
     auto_fd int tree_fd = open_absolute(tree, O_RDONLY | O_DIRECTORY);
-    auto_fd int fd = tree_fd < 0 ? -1 : open_beneath(tree_fd, ".git", O_RDONLY | O_NONBLOCK, 0);
-    auto_buf struct buf text = {0};
     struct stat status;
     if (tree_fd < 0 || fstatat(tree_fd, ".git", &status, AT_SYMLINK_NOFOLLOW) < 0)
         return false;
-    return fd < 0 || buf_read(&text, fd, LINK_LARGEST) < 0 || strcmp(buf_text(&text), link) != 0;
+    return !leads_to(tree_fd, link, true);
+}
+
+/* Does a session without namespaces work in it? */
+static bool is_led_aside(const struct branch *branch, struct arena *arena)
+{
+    auto_fd int tree_fd = open_absolute(branch->tree, O_RDONLY | O_DIRECTORY);
+    const char *end = link_aside(arena, "", branch->name) + strlen("gitdir: ");
+    return tree_fd >= 0 && leads_to(tree_fd, end, false);
 }
 
 /* --- checks before anything is made ------------------------------------------------------------------------------- */
@@ -151,8 +176,8 @@ static int fill(const struct caller *caller, struct launch *launch, struct arena
                 const struct branch *branch, struct err *err)
 {
     const char *objects = arena_printf(arena, "%s/.git/objects", branch->workspace);
-    static const char script[] = "git init -q --bare --template= --object-format=\"$2\" /tmp/g && "
-                                 "git --git-dir=/tmp/g --work-tree=. read-tree --reset -u \"$1\"";
+    static const char script[] = "git init -q --bare --template= --object-format=\"$2\" \"$TMPDIR/g\" && "
+                                 "git --git-dir=\"$TMPDIR/g\" --work-tree=. read-tree --reset -u \"$1\"";
     const char *format = strlen(branch->at.digits) == 64 ? "sha256" : "sha1";
     const char *const command[] = {"sh", "-c", script, "sh", branch->at.digits, format, NULL};
     const char *const environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin",
@@ -289,6 +314,10 @@ int branch_open(const struct caller *caller, const struct run_request *request, 
     struct stat status_of_link;
     bool has_link = lstat(arena_printf(arena, "%s/.git", branch->tree), &status_of_link) == 0;
     bool is_made = has_link && git_head_branch(top_fd, arena_printf(arena, "%s/HEAD", branch->admin), head);
+    if (has_link && is_led_aside(branch, arena))
+        return refuse(caller,
+                      arena_printf(arena, "the worktree %s is in use by another session", branch->tree),
+                      "wait until it has ended, or use another branch name");
     if (has_link &&
         (!is_made || is_another_worktree(branch->tree, link_to(arena, branch->workspace, branch->admin))))
         return refuse(
@@ -304,6 +333,35 @@ int branch_open(const struct caller *caller, const struct run_request *request, 
         return EXIT_REFUSED;
     }
     return 0;
+}
+
+/* --- without namespaces -------------------------------------------------------------------------------------------- */
+
+/* Replaces the link. Another session may have done so since this one looked. */
+static int lead(const char *tree, const char *from, const char *to, struct err *err)
+{
+    auto_fd int tree_fd = open_absolute(tree, O_RDONLY | O_DIRECTORY);
+    if (tree_fd < 0 || !leads_to(tree_fd, from, true))
+        return err_set(err, "the worktree %s is in use by another session", tree);
+    return files_replace(tree_fd, ".git", to, strlen(to), err);
+}
+
+int branch_lead_aside(const struct branch *branch, struct arena *arena, const char *session, struct err *err)
+{
+    return lead(branch->tree, link_to(arena, branch->workspace, branch->admin),
+                link_aside(arena, directories_resolve(arena, session), branch->name), err);
+}
+
+int branch_lead_back(struct arena *arena, const char *state, const struct record *record, const char *session,
+                     struct err *err)
+{
+    const char *tree = branch_tree(arena, state, record->workspace, record->of);
+    const char *admin = arena_printf(arena, ".git/worktrees/%s", branch_worktree_name(arena, record->of));
+    const char *aside = link_aside(arena, directories_resolve(arena, session), record->of);
+    auto_fd int tree_fd = open_absolute(tree, O_RDONLY | O_DIRECTORY);
+    return tree_fd >= 0 && leads_to(tree_fd, aside, true)
+               ? lead(tree, aside, link_to(arena, record->workspace, admin), err)
+               : 0;
 }
 
 /* --- removing it -------------------------------------------------------------------------------------------------- */

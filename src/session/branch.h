@@ -27,6 +27,17 @@ int branch_open(const struct caller *caller, const struct run_request *request, 
 /* The path of the worktree of a branch. It is computed and not read from the repository, which a command may have written. */
 const char *branch_tree(struct arena *arena, const char *state, const char *workspace, const char *name);
 
+/*
+ * Without namespaces no overlay covers the repository: the command works in a copy of it, in the session's folder. `.git` in the worktree leads there
+ * while the command runs, and back to the repository after it, or in a repair.
+ */
+int branch_lead_aside(const struct branch *branch, struct arena *arena, const char *session, struct err *err)
+    must_check;
+
+/* Does nothing where `.git` leads elsewhere than into this session. */
+int branch_lead_back(struct arena *arena, const char *state, const struct record *record, const char *session,
+                     struct err *err) must_check;
+
 /* Two commits of a repository that a command may have written, to be compared. */
 struct commit_range {
     const char *work_tree;

@@ -172,8 +172,14 @@ int branch_end(struct arena *arena, const char *store_directory, struct captured
                                     .folder_fd = folder_fd,
                                     .began = record->began};
     auto_tree struct tree before = {0}, after = {0}, from = {0}, to = {0};
-    if (upper_read(&request, err) < 0 || tree_load(folder_fd, "before", &before, err) < 0 ||
-        tree_load(folder_fd, "after", &after, err) < 0)
+    bool is_copied = copy_is_there(folder_fd);
+    if (is_copied && !copy_is_whole(folder_fd)) { /* nothing has run */
+        record->state = STATE_DONE;
+        captured->is_recorded = true;
+        return record_save(folder_fd, record, err) < 0 ? -1 : kept_aside_remove(folder_fd, NULL, err);
+    }
+    if ((is_copied ? copy_read(&request, err) : upper_read(&request, err)) < 0 ||
+        tree_load(folder_fd, "before", &before, err) < 0 || tree_load(folder_fd, "after", &after, err) < 0)
         return -1;
     {
         auto_store struct store store = STORE_NONE;

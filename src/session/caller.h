@@ -123,3 +123,6 @@ const struct speaker *later_begin(struct later *later, const struct speaker *rea
 
 /* Says all that was kept. */
 void later_end(struct later *later);
+
+/* Says nothing of it. */
+void later_drop(struct later *later);

@@ -4,6 +4,7 @@
 
 #include "base/path.h"
 #include "base/style.h"
+#include "git/repo.h"
 #include "hold/stub.h"
 #include "policy/decide.h"
 #include "session/caller.h"
@@ -136,9 +137,23 @@ static void say_layers(const struct caller *caller, struct arena *arena, const s
             "`chown` it, or run without --review and use `bawn undo`");
 }
 
+/* A tree that is copied, and what is to be hidden in it. */
+struct copied {
+    const struct operations *operations;
+    const struct operation *tree;
+    struct arena *arena;
+};
+
+static bool hides(void *context, const char *path)
+{
+    const struct copied *copied = context;
+    return operations_hide(copied->operations, copied->tree,
+                           path_join(copied->arena, copied->tree->path, path));
+}
+
 /* The fallback for an overlay: the command works in a copy of the tree. */
-static int begin_copy(const struct capture *capture, const struct captured_tree *tree, const char *why,
-                      struct err *err)
+static int begin_copy(const struct capture *capture, const struct captured_tree *tree, size_t operation,
+                      const char *why, struct err *err)
 {
     const struct caller *caller = capture->caller;
     const struct loaded *loaded = capture->loaded;
@@ -152,9 +167,15 @@ static int begin_copy(const struct capture *capture, const struct captured_tree 
                                     .folder_fd = tree->session.folder_fd,
                                     .progress =
                                         progress_begin(&line, caller->speaker, "copying the workspace")};
+    struct copied hidden = {&loaded->plan.operations, &loaded->plan.operations.at[operation], arena};
+    if (loaded->plan.request.on == ON_LANDLOCK) { /* a mount hides it otherwise */
+        request.hides = hides;
+        request.context = &hidden;
+    }
     int result = copy_make(&request, limit ? limit->limit.most : UINT64_MAX, &copied, err);
     progress_end(&line);
-    if (result == 0)
+    bool is_usual = loaded->plan.request.on == ON_LANDLOCK; /* the start says that there are no namespaces */
+    if (result == 0 && (!is_usual || caller->speaker->is_read))
         caller_say(caller,
                    arena_printf(arena, "the command works in a copy of %s (%llu files, %s), because %s",
                                 tree->covered, (unsigned long long)copied.files,
@@ -190,8 +211,9 @@ static int begin_aside(const struct capture *capture, struct captured_tree *tree
                      arena, &layers, err) < 0) ||
         record_save(folder_fd, &tree->record, err) < 0)
         return -1;
-    const char *why = tree->record.mode == RECORD_BRANCH ? layers.why_not : why_copy(arena, &layers);
-    bool is_copied = why && tree->record.mode != RECORD_BRANCH && begin_copy(capture, tree, why, err) == 0;
+    bool is_bare = loaded->plan.request.on == ON_LANDLOCK, is_branch = tree->record.mode == RECORD_BRANCH;
+    const char *why = is_branch ? layers.why_not : why_copy(arena, &layers);
+    bool is_copied = why && (!is_branch || is_bare) && begin_copy(capture, tree, operation, why, err) == 0;
     if (layers.why_not && !is_copied) {
         struct err copying = *err;
         err_set(err, "changes of %s cannot be kept aside: %s%s%s", tree->covered, layers.why_not,
@@ -392,18 +414,32 @@ struct past capture_past(struct arena *arena, const struct capture *capture)
     return past;
 }
 
+/* git on the host may read the copy of a branch's repository while the command runs: what is frozen is frozen there. */
+static int add_place(const struct hold *hold, const struct captured_tree *tree, size_t number,
+                     struct err *err)
+{
+    struct operation operation = hold_operation(hold, number);
+    size_t size = strlen(tree->covered);
+    if (operation.kind != OP_FREEZE || operation.missing || !path_is_beneath(operation.path, tree->covered) ||
+        operation.path[size] != '/')
+        return 0;
+    const char *path = operation.path + size + 1;
+    if (copy_add_place(tree->session.folder_fd, path, operation.is_directory,
+                       git_stub_content(path_name(path)), err) < 0)
+        return -1;
+    if (tree->record.mode == RECORD_BRANCH)
+        amend_copy(hold->amendments, number,
+                   arena_printf(hold->arena, "%s/copy/%s", tree->session.folder, path));
+    return 0;
+}
+
 int capture_add_places(const struct hold *hold, const struct capture *capture, struct err *err)
 {
     for (size_t i = 0; capture && i < capture->trees.count; i++) {
         const struct captured_tree *tree = &capture->trees.at[i];
-        size_t size = strlen(tree->covered);
         bool is_copied = tree->is_on && tree->is_copied;
         for (size_t j = 0; is_copied && j < hold->plan->operations.count; j++) {
-            struct operation operation = hold_operation(hold, j);
-            if (operation.kind == OP_FREEZE && !operation.missing &&
-                path_is_beneath(operation.path, tree->covered) && operation.path[size] == '/' &&
-                copy_add_place(tree->session.folder_fd, operation.path + size + 1, operation.is_directory,
-                               err) < 0)
+            if (add_place(hold, tree, j, err) < 0)
                 return -1;
         }
     }

@@ -45,7 +45,10 @@ int capture_begin(const struct caller *caller, const struct loaded *loaded, stru
                   struct session *session, const struct run_request *request, struct capture **ret_capture,
                   struct err *err) must_check;
 
-/* Adds the stubs to copies of workspaces, so that the mounts find their targets. */
+/*
+ * Adds the stubs to copies of workspaces, so that the mounts find their targets. In the copy of a branch's repository, which the host's git finds too, the
+ * frozen paths are amended: they are frozen there.
+ */
 int capture_add_places(const struct hold *hold, const struct capture *capture, struct err *err) must_check;
 
 /* The contents of the workspaces at the start, where snapshots were taken. */

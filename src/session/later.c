@@ -46,6 +46,11 @@ void later_end(struct later *later)
         buf_add(&text, waiting->text, waiting->size);
         real->show(real, &text);
     }
+    later_drop(later);
+}
+
+void later_drop(struct later *later)
+{
     vec_free(&later->messages);
     arena_free(&later->arena);
 }

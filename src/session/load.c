@@ -127,14 +127,12 @@ static enum foundation choose_foundation(const struct caller *caller, const stru
 }
 
 /* Why secrets cannot stay outside here. Nobody looks for bawn-vault unless there is a secret. */
-static const char *find_no_vault(const struct caller *caller, const struct loaded *loaded, enum foundation on)
+static const char *find_no_vault(const struct caller *caller, const struct loaded *loaded)
 {
     vec_each (const struct rule, rule, &loaded->policy.rules) {
         if (rule->verb != VERB_SECRET || (!caller_variable(caller, rule->secret->name) &&
                                           !secret_login_file(&loaded->policy, rule->secret)))
             continue;
-        if (on == ON_LANDLOCK)
-            return "only namespaces can keep it outside";
         return caller->lacks_vault && caller->lacks_vault() ? "bawn-vault is not installed" : NULL;
     }
     return NULL;
@@ -151,7 +149,7 @@ int load_plan(const struct caller *caller, const struct run_request *asked, stru
     if (loaded->diags.errors)
         return EXIT_BAD_INPUT;
     enum foundation on = choose_foundation(caller, asked);
-    loaded->policy.request.no_vault = find_no_vault(caller, loaded, on);
+    loaded->policy.request.no_vault = find_no_vault(caller, loaded);
     struct plan_request request = {
         .nested = asked->nested,
         .degraded = asked->degraded,

@@ -33,10 +33,12 @@ struct run_request {
     bool asks;              /* connections to hosts that no rule names wait for an answer */
     bool notifies;          /* report a tripwire at once … */
     const char *notify;     /* … with this command; "": on the desktop */
+    bool (*may_begin)(
+        void *context); /* is asked when the plan is made, before anything else begins; or NULL */
     void (*begun)(void *context, const char *session); /* is told the name of the session; or NULL */
     void (*ended)(
         void *context);       /* the command has ended, and takes nothing that another could want; or NULL */
-    void *watcher;            /* the context of both */
+    void *watcher;            /* the context of all three */
     bool wants_changes;       /* the list of changed files will be read: finding it costs time */
     int rate_fd;              /* the table of a rate limit that runs share; 0: none */
     const char *const *verbs; /* bawn's own, for a mistyped one; ended by NULL. NULL: none */

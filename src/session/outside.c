@@ -1,19 +1,18 @@
 /*
  * Secrets that stay outside, for the programs inside: placeholders in variables, and the certificate of the session's authority beside
  * those that the programs trust anyway. Most programs read the machine's bundle, which is covered by one with the certificate; others
- * read a file that a variable names.
+ * read a file that a variable names. Without namespaces nothing is covered, and the variables lead to files of the run's own.
  */
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/path.h"
 #include "base/text.h"
 #include "policy/decide.h"
 #include "session/run_parts.h"
 
-#define BUNDLE_INSIDE      "/run/bawn/certificates.pem"
-#define CERTIFICATE_INSIDE "/run/bawn/certificate.pem"
-
-enum { LARGEST_BUNDLE = 4 << 20 };
+/* Names in own_file(). */
+static const char bundle[] = "certificates.pem", lone[] = "certificate.pem";
 
 /* Where distributions keep their certificates, as one file. */
 static const char *const bundles[] = {"/etc/ssl/certs/ca-certificates.crt",
@@ -24,73 +23,103 @@ static const char *const bundles[] = {"/etc/ssl/certs/ca-certificates.crt",
 static const struct {
     const char *name, *usual;
 } variables[] = {
-    {"SSL_CERT_FILE", BUNDLE_INSIDE},      {"NODE_EXTRA_CA_CERTS", CERTIFICATE_INSIDE},
-    {"REQUESTS_CA_BUNDLE", BUNDLE_INSIDE}, {"PIP_CERT", BUNDLE_INSIDE},
-    {"GIT_SSL_CAINFO", BUNDLE_INSIDE},     {"CODEX_CA_CERTIFICATE", CERTIFICATE_INSIDE},
-    {"DENO_CERT", CERTIFICATE_INSIDE},     {"CURL_CA_BUNDLE", NULL},
-    {"NIX_SSL_CERT_FILE", NULL},           {"CARGO_HTTP_CAINFO", NULL},
-    {"npm_config_cafile", NULL},           {"AWS_CA_BUNDLE", NULL},
+    {"SSL_CERT_FILE", bundle},    {"NODE_EXTRA_CA_CERTS", lone}, {"REQUESTS_CA_BUNDLE", bundle},
+    {"PIP_CERT", bundle},         {"GIT_SSL_CAINFO", bundle},    {"CODEX_CA_CERTIFICATE", lone},
+    {"DENO_CERT", lone},          {"CURL_CA_BUNDLE", NULL},      {"NIX_SSL_CERT_FILE", NULL},
+    {"CARGO_HTTP_CAINFO", NULL},  {"npm_config_cafile", NULL},   {"AWS_CA_BUNDLE", NULL},
     {"BUNDLE_SSL_CA_CERT", NULL},
 };
 
 typedef VEC(struct launch_file) file_list;
 typedef VEC(const char *) variable_list;
 
-/* The text of a file of the host's; NULL: it cannot be read. *ret_real has no symlinks. */
-static const char *read_host_file(const struct run *run, const char *path, const char **ret_real)
+static bool covers_bundles(const struct run *run)
+{
+    return run->loaded.plan.request.on == ON_NAMESPACES;
+}
+
+/* A path in the directory for files that bawn makes for the command. */
+static const char *own_file(const struct run *run, const char *name)
+{
+    struct arena *arena = run->loaded.policy.arena;
+    return covers_bundles(run) ? path_join(arena, "/run/bawn", name)
+                               : arena_printf(arena, "%s/" SCRATCH_OWN "/%s", run->launch.scratch, name);
+}
+
+/* The path, without symlinks, of a file of the host's; NULL: there is none. */
+static const char *find_host_file(const struct run *run, const char *path)
 {
     const struct fs_place *place = NULL;
     struct err ignored;
-    char *text = NULL;
-    size_t size = 0;
     if (fs_resolve(run->loaded.request.fs, path_clean(run->loaded.policy.arena, "/", path), &place,
                    &ignored) < 0 ||
-        place->kind != FILE_REGULAR ||
-        fs_read(run->loaded.request.fs, place->real, LARGEST_BUNDLE, &text, &size, &ignored) <= 0)
+        place->kind != FILE_REGULAR)
         return NULL;
-    *ret_real = place->real;
-    return arena_copy(run->loaded.policy.arena, text, size);
+    return place->real;
 }
 
-static void add_file(file_list *files, const char *path, const char *text)
+/* The text of such a file with the certificate; NULL: it cannot be read. */
+static const char *join_certificate(const struct run *run, const char *real)
 {
-    vec_push(files, (struct launch_file){path, text});
+    struct err ignored;
+    char *text = NULL;
+    size_t size = 0;
+    if (fs_read(run->loaded.request.fs, real, LARGEST_LAUNCH_FILE, &text, &size, &ignored) <= 0)
+        return NULL;
+    return arena_printf(run->loaded.policy.arena, "%s\n%s", text, run->vault.certificate);
 }
 
-/* Covers the bundles of the machine with one that has the certificate too. */
+/*
+ * Adds the file at `path` that has the machine's certificates at `real` and the session's. The child copies them where everybody may read them:
+ * they are as much as all else that is sent to it. A warden may read less, and gets their text. Returns false where they cannot be read.
+ */
+static bool add_bundle(const struct run *run, const char *path, const char *real, file_list *files)
+{
+    struct stat status;
+    struct launch_file file = {.path = path, .host = real, .text = run->vault.certificate};
+    if (!covers_bundles(run) || stat(real, &status) < 0 || !(status.st_mode & S_IROTH) ||
+        status.st_size > LARGEST_LAUNCH_FILE) {
+        file.host = NULL;
+        file.text = join_certificate(run, real);
+    }
+    if (file.text)
+        vec_push(files, file);
+    return file.text;
+}
+
+/* The bundles of the machine, with the certificate. */
 static void add_bundles(const struct run *run, file_list *files)
 {
-    struct arena *arena = run->loaded.policy.arena;
-    const char *certificate = run->vault.certificate, *all = certificate;
+    const char *first = NULL;
     for (size_t i = 0; i < array_len(bundles); i++) {
-        const char *real = NULL, *text = read_host_file(run, bundles[i], &real);
-        if (!text)
-            continue;
-        const char *both = arena_printf(arena, "%s\n%s", text, certificate);
-        if (all == certificate)
-            all = both;
-        add_file(files, real, both);
+        const char *real = find_host_file(run, bundles[i]);
+        if (real && (!covers_bundles(run) || add_bundle(run, real, real, files)) && !first)
+            first = real;
     }
-    add_file(files, BUNDLE_INSIDE, all);
-    add_file(files, CERTIFICATE_INSIDE, certificate);
+    if (!first || !add_bundle(run, own_file(run, bundle), first, files))
+        vec_push(files,
+                 ((struct launch_file){.path = own_file(run, bundle), .text = run->vault.certificate}));
+    vec_push(files, ((struct launch_file){.path = own_file(run, lone), .text = run->vault.certificate}));
 }
 
 /* The caller's own file, if the sandbox may read it, with the certificate; the certificate's own files for the others. */
 static const char *file_for(const struct run *run, const char *name, const char *usual, const char *own,
                             file_list *files)
 {
-    struct arena *arena = run->loaded.policy.arena;
-    const char *real = NULL, *text = own && *own == '/' ? read_host_file(run, own, &real) : NULL;
+    const char *real = own && *own == '/' ? find_host_file(run, own) : NULL;
     if (!own || !*own)
-        return usual;
-    if (!text || decide_path(&run->loaded.policy, real, NULL).access == ACCESS_NONE)
+        return usual ? own_file(run, usual) : NULL;
+    if (!real || decide_path(&run->loaded.policy, real, NULL).access == ACCESS_NONE)
         return NULL;
     vec_each (const struct launch_file, file, files) {
         if (strcmp(file->path, real) == 0)
             return NULL; /* it has the certificate already */
     }
-    const char *path = arena_printf(arena, "/run/bawn/certificates/%s.pem", name);
-    add_file(files, path, arena_printf(arena, "%s\n%s", text, run->vault.certificate));
+    const char *path = own_file(run, arena_printf(run->loaded.policy.arena, "certificates-%s.pem", name));
+    const char *text = join_certificate(run, real); /* the child may be another user, who must not read it */
+    if (!text)
+        return NULL;
+    vec_push(files, ((struct launch_file){.path = path, .text = text}));
     return path;
 }
 

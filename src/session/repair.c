@@ -18,6 +18,7 @@
 #include "report/event.h"
 #include "session/ask_git.h"
 #include "session/bare.h"
+#include "session/branch.h"
 #include "session/capture.h"
 #include "supervise/control.h"
 #include "workspace/copy.h"
@@ -281,6 +282,9 @@ static int repair_one(void *context, struct session *session, struct err *err)
         return -1;
     int found = record_load(session->folder_fd, &arena, &record, err);
     record.name = session->name;
+    if (found > 0 && record.mode == RECORD_BRANCH && state &&
+        branch_lead_back(&arena, state, &record, session->folder, err) < 0)
+        return -1;
     enum whereabouts where = found > 0 ? find_workspace(&arena, session, &record) : WORKSPACE_GONE;
     int result = found < 0                  ? -1
                  : where == WORKSPACE_THERE ? repair_record(caller, session, &record, err)

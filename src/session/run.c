@@ -5,7 +5,7 @@
  *
  *   0. enter_branch  with --branch only: makes the worktree and adds rules to the request.
  *   1. begin_child   starts the child, which makes its namespaces while the policy is read.
- *   2. load_plan     makes the plan; a plan that cannot be enforced here is refused.
+ *   2. make_plan     makes the plan; a plan that cannot be enforced here is refused. A request may wait here for its turn.
  *   3. run_prepare   begins network, home and guard; also session and capture, if the plan refers to them.
  *   4. launch_start  hands operations and amendments to the child, which raises its walls.
  *   5. run_start     meanwhile: begins session and capture if phase 3 did not, then checkpoints and flags.
@@ -89,7 +89,6 @@ static const char *flag_for_namespaces(const struct run_request *request)
     return request->nested     ? "--nested"
            : request->log_exec ? "--log-exec"
            : request->learns   ? "`bawn learn`"
-           : request->branch   ? "--branch"
                                : NULL;
 }
 
@@ -111,7 +110,8 @@ static bool needs_namespaces(const struct caller *caller, const struct run_reque
                    "pass --net off; or `bawn doctor` shows how to get namespaces");
         return true;
     }
-    const struct operation *unheld = plan_unheld_on_landlock(&loaded->plan, &why);
+    const struct operation *unheld =
+        plan_unheld_on_landlock(&loaded->plan, request->review || request->discard, &why);
     if (!unheld)
         return false;
     const char *object = unheld->path    ? unheld->path
@@ -290,6 +290,8 @@ static void carry_out_plan(struct run *run)
     /* Without a pid namespace its processes are told from bawn's own helper by being the only ones left. */
     if (run->launched.is_bare && run->has_network)
         network_end(&run->network);
+    if (run->launched.is_bare && !run->launched.has_ended && run->has_vault)
+        vault_end(&run->vault);
     bool is_left_for_later = run->launched.has_ended && frees_directories(run);
     if (!is_left_for_later)
         launch_release(&run->launched, run->home.seeds_fd >= 0);
@@ -331,6 +333,8 @@ static int enter_branch(struct run *run)
 static bool lacks_namespaces(void *self)
 {
     struct run *run = self;
+    if (run->request.on) /* bawn's own calls of git have the same walls */
+        return *run->request.on == ON_LANDLOCK;
     if (run->namespaces != NAMESPACES_UNKNOWN)
         return run->namespaces == NAMESPACES_LACKING;
     bool has_child = run->launched.pid > 0 && !run->launched.is_bare; /* a warden tells nothing */
@@ -368,10 +372,34 @@ static void begin_child(struct run *run)
     launch->trace = run->caller.trace;
     begin_canary(run);
     command_find_terminal(launch);
-    bool is_bare = request->on && *request->on == ON_LANDLOCK;
+    bool is_bare = request->on ? *request->on == ON_LANDLOCK : run->namespaces == NAMESPACES_LACKING;
     if (!request->full_access) /* its child is started in phase 4 */
         launch_begin(launch, is_bare, &run->launched);
     trace_point(run->caller.trace, "outside", "the child is started");
+}
+
+/*
+ * Phase 2. A request that waits for its turn waits here: nothing has begun that another run, or a person, could notice. What there is to
+ * say is said when its turn has come. Returns whether the plan can be carried out.
+ */
+static bool make_plan(struct run *run, const struct speaker *speaker)
+{
+    const struct run_request *request = &run->request;
+    struct later later;
+    if (request->may_begin)
+        run->caller.speaker = later_begin(&later, speaker);
+    bool is_fine = load_plan(&run->caller, request, &run->loaded) == 0 &&
+                   can_enforce(&run->caller, request, &run->loaded);
+    trace_point(run->caller.trace, "outside", "policy and plan");
+    if (!request->may_begin)
+        return is_fine;
+    run->caller.speaker = speaker;
+    if (request->may_begin(request->watcher)) {
+        later_end(&later);
+        return is_fine;
+    }
+    later_drop(&later);
+    return false;
 }
 
 /* Inside bawn, its filter refuses the namespaces of a second one, also with --nested. */
@@ -393,19 +421,17 @@ void run_command(const struct caller *caller, const struct run_request *request,
                    "bawn outside");
         return;
     }
+    caller->look_at_machine(request->degraded, &run->machine);
+    run->caller.machine = &run->machine;
+    run->caller.lacks_namespaces = lacks_namespaces;
+    run->caller.namespaces_context = run;
     int status = request->branch ? enter_branch(run) : 0;
     if (status) {
         run->result.summary.status = status;
         return;
     }
-    caller->look_at_machine(request->degraded, &run->machine);
-    run->caller.machine = &run->machine;
-    run->caller.lacks_namespaces = lacks_namespaces;
-    run->caller.namespaces_context = run;
     begin_child(run);
-    status = load_plan(&run->caller, &run->request, &run->loaded);
-    trace_point(caller->trace, "outside", "policy and plan");
-    if (status || !can_enforce(caller, &run->request, &run->loaded)) {
+    if (!make_plan(run, caller->speaker)) {
         launch_abandon(&run->launched); /* nothing of a refused run is left when this returns */
         return;
     }
@@ -425,6 +451,7 @@ void run_finish(struct run *run)
         network_free(&run->network);
     if (run->has_vault)
         vault_free(&run->vault);
+    signing_free(&run->signing);
     if (run->has_signals)
         unblock_signals(&run->signals);
     trace_point(run->caller.trace, "outside", "the end of it");

@@ -21,6 +21,7 @@
 #include "supervise/guard.h"
 #include "supervise/learning.h"
 #include "supervise/network.h"
+#include "supervise/signing.h"
 #include "supervise/tripwires.h"
 #include "supervise/vault.h"
 
@@ -60,6 +61,7 @@ struct run {
     struct guard guard;
     struct control control;
     struct asking asking;   /* questions from inside */
+    struct signing signing; /* ssh inside that logs in with keys outside */
     struct forging forging; /* git that reaches a repository with keys outside */
     struct execs execs;
     struct guarded guarded;

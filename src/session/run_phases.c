@@ -86,11 +86,20 @@ static int begin_network(struct run *run, struct err *err)
     run->has_network = true;
     network->vault_fd = run->vault.egress_fd;
     network->placeholders = vault_placeholder_lines(&run->vault);
+    network->leaks = leaks_plain_lines(&run->vault);
     network->misused = vault_note_misused;
+    network->leaked = leaks_note;
     network->misused_self = &run->vault;
     run->vault.refused = note_refused_request;
     run->vault.refused_self = network;
     network->rate_fd = run->request.rate_fd;
+    /* A warden that starts now judges hostile calls: if it is taken over, it must have no way to the vault. */
+    const int links[] = {run->vault.front_fd, run->vault.back_fd, run->vault.egress_fd,
+                         run->vault.waiting_fd};
+    for (size_t i = 0; i < array_len(links); i++) {
+        if (links[i] >= 0)
+            vec_push(&network->host_fds, links[i]);
+    }
     run->launch.host_fds = network->host_fds.at;
     run->launch.host_fd_count = network->host_fds.count;
     return 0;
@@ -142,6 +151,21 @@ static void notify_leaked(void *context, const struct leaked *leaked)
                   {"BAWN_SESSION", run->session.name},
                   {"BAWN_SECRET", leaked->what},
                   {"BAWN_HOST", leaked->host}},
+    };
+    hook_start(&run->caller, &hook);
+}
+
+/* A key of the user's agent was to be used where no rule lets it. */
+static void notify_refused_key(void *context, const struct refused_key *refused)
+{
+    const struct run *run = context;
+    struct hook hook = {
+        .command = run->request.notify,
+        .text = arena_printf(run->loaded.policy.arena, "the ssh key %s was not used, in %s: %s", refused->key,
+                             run->session.name, refused->why),
+        .facts = {{"BAWN_EVENT", "ssh-key-refused"},
+                  {"BAWN_SESSION", run->session.name},
+                  {"BAWN_SECRET", refused->key}},
     };
     hook_start(&run->caller, &hook);
 }
@@ -210,18 +234,19 @@ static void set_timer(const struct run *run, long nanoseconds)
         timerfd_settime(run->later_fd, 0, &time, NULL);
 }
 
-/* Until process 1 has handed its socket over, questions wait in there. Returns whether it has to be tried again. */
-static bool listen_for_questions(struct run *run)
+/* Until process 1 has handed its sockets over, questions wait in there. Returns whether it has to be tried again. */
+static bool listen_inside(struct run *run)
 {
     struct err ignored;
     int *handed = run->launched.handed;
-    if (!run->launch.policy)
+    if (!run->launch.policy && !run->signing.plan)
         return false;
     if (launch_take_handed(&run->launched, false, &ignored) == 0)
         return true;
-    if (handed[HANDED_QUESTIONS] < 0)
-        return false;
-    asking_listen(&run->asking, fd_take(&handed[HANDED_QUESTIONS]));
+    if (handed[HANDED_QUESTIONS] >= 0)
+        asking_listen(&run->asking, fd_take(&handed[HANDED_QUESTIONS]));
+    if (handed[HANDED_KEYS] >= 0)
+        signing_listen(&run->signing, fd_take(&handed[HANDED_KEYS]));
     return false;
 }
 
@@ -236,7 +261,7 @@ static int do_later(void *self, short events, struct err *err)
         set_timer(run, LATER_MILLISECONDS * 1000000L);
         return 0;
     }
-    if (listen_for_questions(run)) {
+    if (listen_inside(run)) {
         set_timer(run, LATER_MILLISECONDS * 1000000L);
         return 0;
     }
@@ -256,6 +281,7 @@ int run_prepare(struct run *run, struct err *err)
     run->foreground.loop = &run->loop;
     run->control = CONTROL_NONE;
     run->asking = ASKING_NONE;
+    run->signing = SIGNING_NONE;
     run->checkpoints = CHECKPOINTS_NONE;
     run->disk = DISK_NONE;
     run->execs.listener_fd = -1;
@@ -270,8 +296,8 @@ int run_prepare(struct run *run, struct err *err)
         begin_session(run); /* its folder has the command's temporary files */
     if (captures_before_launch(run) && begin_capture(run, err) < 0)
         return -1;
-    return outside_begin(run, err) < 0 || begin_network(run, err) < 0 || begin_home(run, err) < 0 ||
-                   bare_prepare(run, err) < 0 || begin_guard(run, err) < 0 ||
+    return bare_make_scratch(run, err) < 0 || outside_begin(run, err) < 0 || begin_network(run, err) < 0 ||
+                   begin_home(run, err) < 0 || bare_prepare(run, err) < 0 || begin_guard(run, err) < 0 ||
                    capture_add_places(&run->guard.hold, run->capture, err) < 0
                ? -1
                : 0;
@@ -387,6 +413,10 @@ int run_start(struct run *run, struct err *err)
     forging_begin(&run->forging, &run->loaded.plan, run->caller.environment, &run->session.journal,
                   &run->loop);
     run->asking.forging = run->forging.plan ? &run->forging : NULL;
+    run->signing.context = run;
+    run->signing.tell = run->request.notifies ? notify_refused_key : NULL;
+    if (signing_begin(&run->signing, &run->loaded.plan, run->caller.environment, &run->asking, err) < 0)
+        return -1;
     network_watch(&run->network, &run->launched, &run->loop);
     run->vault.context = run;
     run->vault.tell = run->request.notifies ? notify_misused : NULL;
@@ -450,6 +480,7 @@ void run_end(struct run *run, struct outcome outcome)
         .fired = &run->guard.tripwires.fired,
         .misused = &run->vault.misused,
         .leaked = &run->vault.leaked,
+        .refused_keys = &run->signing.refused,
         .left = &result->left,
     };
     granting_settle(&run->asking.granting);
@@ -457,6 +488,7 @@ void run_end(struct run *run, struct outcome outcome)
     disk_end(&run->disk);
     if (run->has_guard)
         end_guard(run);
+    bare_end_branch(run);
     if (run->has_flags) {
         flags_find(&run->flags);
         result->summary.held =
@@ -471,6 +503,7 @@ void run_end(struct run *run, struct outcome outcome)
     asking_end(&run->asking);
     tell_settled(run);
     forging_end(&run->forging);
+    signing_end(&run->signing);
     if (run->later_fd >= 0)
         close(run->later_fd);
     loop_free(&run->loop);

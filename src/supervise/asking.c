@@ -61,19 +61,6 @@ static void journal_asked(struct asking *asking, const struct question *question
                   "parents", question->parents, "says", question->says, "warning", question->warning);
 }
 
-/* Who asks. A process that has ended is not known. */
-static struct holder holder_of(int client)
-{
-    struct ucred peer;
-    socklen_t size = sizeof(peer);
-    struct holder holder = {0};
-    if (getsockopt(client, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0)
-        holder.pid = peer.pid;
-    if (holder.pid)
-        holder_read_program(&holder);
-    return holder;
-}
-
 struct decided asking_put(struct asking *asking, struct arena *arena, const char *line,
                           const struct asker *asker)
 {
@@ -129,7 +116,7 @@ static void reply_decided(const struct asking *asking, int client, const struct 
 static unsigned take_line(struct asking *asking, int client, const char *line, int *ret_pid)
 {
     struct arena arena = {0};
-    struct holder holder = holder_of(client);
+    struct holder holder = holder_of_peer(client);
     char parents[PARENTS_LONGEST];
     holder_read_parents(&holder, asking->granting.launched ? asking->granting.launched->pid : 0, parents);
     struct asker asker = {.pid = (int)holder.pid, .program = holder.program, .parents = parents};
@@ -145,7 +132,7 @@ static unsigned take_line(struct asking *asking, int client, const char *line, i
 static void serve_git(struct asking *asking, int client, const char *line)
 {
     struct arena arena = {0};
-    struct holder holder = holder_of(client);
+    struct holder holder = holder_of_peer(client);
     const char *sentence = "no `forge` rule is in force here";
     auto_fd int way = asking->forging ? forging_take(asking->forging, &arena, line, holder.program,
                                                      (int)holder.pid, &sentence)
@@ -228,6 +215,11 @@ void asking_begin(struct asking *asking, struct network *network, struct journal
     network->held_self = asking;
 }
 
+void asking_hear(struct asking *asking, question_answered *answered, void *context)
+{
+    vec_push(&asking->hearers, (struct answer_hearer){answered, context});
+}
+
 void asking_listen(struct asking *asking, int listen_fd)
 {
     asking->listen_fd = listen_fd;
@@ -244,6 +236,7 @@ void asking_end(struct asking *asking)
         loop_remove(asking->loop, asking->listen_fd);
     fd_close(asking->listen_fd);
     vec_free(&asking->waiting);
+    vec_free(&asking->hearers);
     asking->network->held = NULL;
     granting_end(&asking->granting);
     broker_free(&asking->broker);
@@ -278,7 +271,7 @@ static int carry_out(struct asking *asking, const struct question *question, enu
                      int *ret_content, unsigned *ret_number, struct err *err)
 {
     *ret_number = 0;
-    if (question->kind == QUESTION_RUN)
+    if (!question_kind_is_asked(question->kind))
         return 0; /* who waits for it is told: `answered` */
     if (question->kind == QUESTION_CONNECT || question->kind == QUESTION_PUBLISH)
         return carry_out_network(asking, question, answer, ret_number, err);
@@ -370,8 +363,8 @@ int asking_answer(struct asking *asking, const char *id, const char *word, const
     journal_answered(asking, question, word, answerer);
     if (!question->given)
         tell_askers(asking, question, content);
-    if (asking->answered)
-        asking->answered(asking->answered_context, question);
+    vec_each (const struct answer_hearer, hearer, &asking->hearers)
+        hearer->answered(hearer->context, question);
     if (asking->settled)
         asking->settled(asking->context);
     return 0;

@@ -22,6 +22,11 @@ typedef void question_shown(void *context, const struct question *question);
 /* A person has answered. */
 typedef void question_answered(void *context, const struct question *question);
 
+struct answer_hearer {
+    question_answered *answered;
+    void *context;
+};
+
 struct asking {
     struct broker broker;
     struct granting granting;
@@ -32,9 +37,8 @@ struct asking {
     VEC(struct waiting_asker) waiting;
     question_shown *shown; /* NULL: nobody is told */
     void *context;
-    struct forging *forging;     /* NULL: git is not served */
-    question_answered *answered; /* NULL: nobody else is told */
-    void *answered_context;
+    struct forging *forging; /* NULL: git is not served */
+    VEC(struct answer_hearer) hearers;
     void (*settled)(void *context); /* after a question was answered; NULL: nobody is told */
 };
 
@@ -43,6 +47,9 @@ struct asking {
 /* With `holds`, connections to hosts that no rule names wait for an answer, as if their programs had asked. */
 void asking_begin(struct asking *asking, struct network *network, struct journal *journal, struct loop *loop,
                   bool holds);
+
+/* From now on this is called with each question that is answered. */
+void asking_hear(struct asking *asking, question_answered *answered, void *context);
 
 /* Takes the listening socket inside. */
 void asking_listen(struct asking *asking, int listen_fd);

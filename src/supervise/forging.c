@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -270,14 +269,6 @@ static void close_ends(const struct ends *ends)
     fd_close(ends->relay_link);
 }
 
-static void end_process(pid_t pid)
-{
-    if (pid <= 0)
-        return;
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
-}
-
 /* Starts both. Either may fail: then the other is ended. */
 static int start(const struct forging *forging, const struct forge_object *forge, const struct wanted *wanted,
                  const struct ends *ends, struct forging_connection *ret_connection, struct err *err)
@@ -296,7 +287,7 @@ static int start(const struct forging *forging, const struct forge_object *forge
         become_ssh(forging, forge, wanted, parent, ends->for_ssh);
     if (ssh < 0) {
         err_sys(err, errno, "cannot make a process for git");
-        end_process(relay);
+        helper_end(relay);
         return -1;
     }
     ret_connection->relay = relay;
@@ -311,8 +302,8 @@ static void forget(struct forging *forging, size_t index)
     struct forging_connection *connection = &forging->connections.at[index];
     loop_remove(forging->loop, connection->link_fd);
     close(connection->link_fd);
-    end_process(connection->relay);
-    end_process(connection->ssh);
+    helper_end(connection->relay);
+    helper_end(connection->ssh);
     *connection = forging->connections.at[--forging->connections.count];
 }
 

@@ -198,8 +198,7 @@ bool guarded_begin(struct guarded *guarded, const struct policy *policy, struct 
     guarded->loop = loop;
     if (!guarded->guards.all.count)
         return false;
-    asking->answered = is_answered;
-    asking->answered_context = guarded;
+    asking_hear(asking, is_answered, guarded);
     return true;
 }
 

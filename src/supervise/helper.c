@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -94,6 +95,8 @@ static int write_settings(const struct network *network, struct err *err)
     add_proxy(network, &lines);
     if (network->vault_fd >= 0)
         buf_printf(&lines, "vault %d\n%s", network->vault_fd, network->placeholders);
+    if (network->leaks)
+        buf_add_str(&lines, network->leaks);
     add_rate(network, &lines);
     if (network->held)
         buf_printf(&lines, "ask %d\n", ASK_SECONDS);
@@ -147,6 +150,14 @@ void helper_become(const struct helper_program *program, pid_t parent, const int
     }
     execve(program->path, (char *const *)arguments, (char *const *)variables_kept);
     _exit(1);
+}
+
+void helper_end(pid_t pid)
+{
+    if (pid <= 0)
+        return;
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
 }
 
 static _Noreturn void become_egress(const struct network *network, pid_t parent, int settings_fd, int link_fd)

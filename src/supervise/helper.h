@@ -25,6 +25,9 @@ struct helper_program {
 _Noreturn void helper_become(const struct helper_program *program, pid_t parent, const int *fds,
                              size_t fd_count);
 
+/* Ends such a program, and waits for it; nothing is done for 0 and -1. */
+void helper_end(pid_t pid);
+
 /* Sends a line to the helper, if it runs, with a descriptor or -1. */
 int helper_send(struct network *network, const char *line, int fd, struct err *err) must_check;
 

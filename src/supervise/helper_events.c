@@ -202,6 +202,11 @@ static void take_event(struct network *network, char *line)
         take_name(network, address, rest ? rest : "");
         return;
     }
+    if (strcmp(what, "leak") == 0) {
+        if (network->leaked && rest)
+            network->leaked(network->misused_self, rest);
+        return;
+    }
     const char *host = next_word(&rest), *port = next_word(&rest), *detail = rest ? rest : "";
     if (strcmp(what, "closed") == 0) {
         take_account(network, host, port, rest);

@@ -1,4 +1,4 @@
-/* Secrets of the host in what a run sends: what the vault's front is to search for, and what it finds. */
+/* Secrets of the host in what a run sends: what the vault's front and bawn-egress are to search for, and what they find. */
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>
@@ -7,12 +7,21 @@
 #include "journal/leaked.h"
 #include "supervise/vault.h"
 
-enum { MOST_LEAKS = 256 }; /* a front that was taken over must not fill the disk */
+enum { MOST_LEAKS = 256 }; /* a helper that was taken over must not fill the disk */
+
+/* What is done about them; NULL: nothing is searched. */
+static const char *answer_to_leaks(const struct vault *vault)
+{
+    const struct operation *leak = operations_find(&vault->plan->operations, OP_LEAK);
+    return leak && strcmp(leak->value, "off") != 0 ? leak->value : NULL;
+}
 
 int leaks_begin(struct vault *vault, struct err *err)
 {
     if (getrandom(vault->leak_salt, sizeof(vault->leak_salt), 0) != (ssize_t)sizeof(vault->leak_salt))
         return err_sys(err, errno, "cannot get random bytes");
+    if (answer_to_leaks(vault))
+        vault->leak_files = leak_files_read(vault);
     return 0;
 }
 
@@ -22,9 +31,8 @@ static void add_hex(struct buf *lines, const unsigned char *bytes, size_t size)
         buf_printf(lines, "%02x", bytes[i]);
 }
 
-/* `known KIND SIZE HASH NAME`: the front gets no value. */
-static void add_word(const struct vault *vault, enum leak_kind kind, const char *name, struct bytes word,
-                     struct buf *lines)
+void leaks_add_word(const struct vault *vault, enum leak_kind kind, const char *name, struct bytes word,
+                    struct buf *lines)
 {
     unsigned char digest[KEY_WORD_DIGEST];
     word_digest(vault->leak_salt, word, digest);
@@ -55,15 +63,14 @@ static bool is_of_desktop(const char *name)
     return false;
 }
 
-/* Is the value inside by the policy, under whichever name? Then the command may send it. */
-static bool is_given(const struct vault *vault, const struct secret *secret)
+bool leaks_is_given(const struct vault *vault, struct bytes value)
 {
     vec_each (const struct operation, operation, &vault->plan->operations) {
         const char *given = operation->kind == OP_ENV_SET ? operation->value
                             : operation->kind == OP_ENV_PASS
                                 ? text_variable(vault->environment, operation->name)
                                 : NULL;
-        if (given && strstr(given, secret->value))
+        if (given && value.size && memmem(given, strlen(given), value.at, value.size))
             return true;
     }
     return false;
@@ -76,33 +83,43 @@ static void add_variables(struct vault *vault, struct buf *lines)
     secrets_find(&vault->arena, vault->environment, &secrets);
     for (size_t i = 0; i < secrets.known.count; i++) {
         const struct secret *secret = &secrets.known.at[i];
-        struct bytes word = word_longest(bytes_of(secret->value, secret->size));
-        if (word_is_random(word) && !is_of_desktop(secret->name) && !is_given(vault, secret))
-            add_word(vault, LEAK_VALUE, arena_printf(&vault->arena, "$%s", secret->name), word, lines);
+        struct bytes value = bytes_of(secret->value, secret->size), word = word_longest(value);
+        if (word_is_random(word) && !is_of_desktop(secret->name) && !leaks_is_given(vault, value))
+            leaks_add_word(vault, LEAK_VALUE, arena_printf(&vault->arena, "$%s", secret->name), word, lines);
     }
     secrets_free(&secrets);
 }
 
 void leaks_add_settings(struct vault *vault, struct buf *lines)
 {
-    const struct operation *leak = operations_find(&vault->plan->operations, OP_LEAK);
-    if (!leak || strcmp(leak->value, "off") == 0)
+    const char *answer = answer_to_leaks(vault);
+    if (!answer)
         return;
-    buf_printf(lines, "leak %s ", leak->value);
+    buf_printf(lines, "leak %s ", answer);
     add_hex(lines, vault->leak_salt, sizeof(vault->leak_salt));
     buf_add_char(lines, '\n');
     if (has_decoy(vault)) {
-        add_word(vault, LEAK_CANARY, CANARY_PLACE, bytes_of(vault->canary->id, strlen(vault->canary->id)),
-                 lines);
-        add_word(vault, LEAK_CANARY, CANARY_PLACE,
-                 bytes_of(vault->canary->secret, strlen(vault->canary->secret)), lines);
+        leaks_add_word(vault, LEAK_CANARY, CANARY_PLACE,
+                       bytes_of(vault->canary->id, strlen(vault->canary->id)), lines);
+        leaks_add_word(vault, LEAK_CANARY, CANARY_PLACE,
+                       bytes_of(vault->canary->secret, strlen(vault->canary->secret)), lines);
     }
     add_variables(vault, lines);
+    buf_add_str(lines, vault->leak_files);
+}
+
+const char *leaks_plain_lines(struct vault *vault)
+{
+    auto_buf struct buf lines = {0};
+    const struct operation *leak = operations_find(&vault->plan->operations, OP_LEAK);
+    if (leak && leak->name)
+        leaks_add_settings(vault, &lines);
+    return arena_str(&vault->arena, buf_text(&lines));
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
 
-/* The front may be taken over: what it says is shown to a person. */
+/* Both helpers may be taken over: what it says is shown to a person. */
 static const char *printable(struct arena *arena, const char *text)
 {
     auto_buf struct buf out = {0};
@@ -110,12 +127,13 @@ static const char *printable(struct arena *arena, const char *text)
     return arena_str(arena, buf_text(&out));
 }
 
-void leaks_note(struct vault *vault, char *rest)
+void leaks_note(void *self, char *rest)
 {
-    const char *kind_word = strsep(&rest, " "), *host = rest ? strsep(&rest, " ") : NULL,
-               *port = rest ? strsep(&rest, " ") : NULL, *done = rest ? strsep(&rest, " ") : NULL;
-    enum leak_kind kind = leak_kind_named(kind_word);
-    if (!rest || !kind || vault->leaked.count == MOST_LEAKS)
+    struct vault *vault = self;
+    const char *host = strsep(&rest, " "), *port = rest ? strsep(&rest, " ") : NULL,
+               *kind_word = rest ? strsep(&rest, " ") : NULL, *done = rest ? strsep(&rest, " ") : NULL;
+    enum leak_kind kind = rest ? leak_kind_named(kind_word) : LEAK_NONE;
+    if (!kind || vault->leaked.count == MOST_LEAKS)
         return;
     struct leaked leaked = {.what = leak_what(&vault->arena, kind, printable(&vault->arena, rest)),
                             .host = printable(&vault->arena, host),

@@ -33,13 +33,15 @@ struct network {
     int port_fd, link_fd;
     const char *placeholders; /* lines for the helper's settings, or NULL */
     void (*misused)(void *self, const char *name, const char *host, const char *port); /* or NULL */
-    void *misused_self;
+    const char *leaks;                      /* the same: what plain requests are searched for */
+    void (*leaked)(void *self, char *rest); /* `HOST PORT KIND DONE NAME`; or NULL */
+    void *misused_self;                     /* of both */
     int vault_fd; /* connections to hosts of secrets are handed over through it; -1: there are none. The vault owns it */
     bool has_arrivals;    /* there is no namespace: connections come on port_fd */
     pid_t helper, inside; /* the sandbox's process 1 */
     unsigned starts, looked_at, events;
     VEC(struct standing_socket) sockets;
-    VEC(int) host_fds;       /* those of the sockets that are the host's: nothing inside must hold them */
+    VEC(int) host_fds;       /* sockets of the host's, and the vault's links: nothing inside must hold them */
     VEC(const char *) added; /* lines for the helper that came during the run: rules, names */
     refused_list refused, unreachable;
     size_t refused_in_all;

@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "kernel/process.h"
 #include "supervise/vault.h"
 
 enum {
@@ -180,6 +181,11 @@ static void run_keyring(const char *attributes, const char *const *environment, 
     run_command(words, environment, to);
 }
 
+const char *secret_variable(const struct secret_object *secret, const char *const *environment)
+{
+    return text_variable(environment, secret->from ? secret->from : secret->name);
+}
+
 /* In the new process. It writes the value and ends. */
 static void read_source(const struct secret_object *secret, const char *home, const char *const *environment,
                         int to)
@@ -189,7 +195,7 @@ static void read_source(const struct secret_object *secret, const char *home, co
     const char *shell[] = {"/bin/sh", "-c", secret->from, NULL};
     switch (secret->source) {
     case SECRET_ENVIRONMENT:
-        value = text_variable(environment, secret->from ? secret->from : secret->name);
+        value = secret_variable(secret, environment);
         write_value(to, bytes_of(value, value ? strlen(value) : 0));
         break;
     case SECRET_FILE:
@@ -213,8 +219,25 @@ static void read_source(const struct secret_object *secret, const char *home, co
     }
 }
 
+/*
+ * Without namespaces orphans fall to this process, which is a subreaper there. Those of earlier calls are waited for once they have ended. They are
+ * known by their session: it is not this process's, and they have not begun it.
+ */
+static void reap_apart(void)
+{
+    enum { MOST = 1024 };
+    auto_vec process_list children = {0};
+    children_add(&children, getpid(), MOST);
+    vec_each (const pid_t, child, &children) {
+        pid_t session = getsid(*child);
+        if (session > 0 && session != getsid(0) && session != *child)
+            waitpid(*child, NULL, WNOHANG);
+    }
+}
+
 int fork_apart(void)
 {
+    reap_apart();
     pid_t child = fork();
     if (child == 0) {
         sigset_t none;

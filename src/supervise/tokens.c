@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "policy/forge.h"
+#include "policy/request.h"
 #include "supervise/vault.h"
 
 enum { MOST_EVENTS = 4096 }; /* a sandbox must not fill the disk */
@@ -42,6 +43,16 @@ void tokens_add_forges(const struct plan *plan, struct buf *lines)
         for (size_t i = 0; i < forge->ref_count; i++)
             buf_printf(lines, " %s", forge->refs[i]);
         buf_add_char(lines, '\n');
+    }
+}
+
+void tokens_add_requests(const struct plan *plan, struct buf *lines)
+{
+    vec_each (const struct operation, operation, &plan->operations) {
+        const struct rule *rule = operation->kind == OP_REQUEST ? operation->because : NULL;
+        if (rule && rule->request->forge)
+            buf_printf(lines, "api %s %s\n", rule->request->forge->token->name,
+                       request_text(plan->policy->arena, rule));
     }
 }
 

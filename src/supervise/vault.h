@@ -1,5 +1,5 @@
 /*
- * Secrets that stay outside, and requests that are judged by their path: bawn-vault, as the supervisor sees it. vault.c starts it and speaks
+ * Secrets that stay outside, and requests that are judged by their path: bawn-vault, as the supervisor sees it. vault_start.c starts it, vault.c speaks
  * with it, secret_source.c reads the values when it asks for them, judged.c has the rules on requests, tokens.c the
  * repositories that git reaches with a token. logins.c finds the
  * tokens of login files, login_keeper.c stores new ones.
@@ -35,12 +35,16 @@ struct vault {
     const char *const *environment; /* the caller's */
     struct journal *journal;
     struct loop *loop;
-    const char *state;       /* the folder for placeholders of logins */
-    pid_t front, back;       /* 0: it does not run */
+    const char *state; /* the folder for placeholders of logins */
+    const char *path;  /* of bawn-vault */
+    pid_t front, back; /* 0: it does not run */
+    int waiting_fd; /* the back's end of the way to the front, until a connection waits for it; -1: it was started */
+    bool has_back_spoken;    /* it has said that it is ready, or why it cannot start */
     int front_fd;            /* links: certificate and alarms come from the front, */
     int back_fd;             /* questions for secrets from the back */
     int egress_fd;           /* the network helper hands connections over through this; -1: none */
     const char *certificate; /* of the session's authority (PEM) */
+    bool is_over;            /* the command has ended: no secret is read for it any more */
     VEC(struct kept_secret) secrets;
     unsigned asked; /* times that a secret was read */
     size_t events;  /* lines of the front that were recorded */
@@ -54,15 +58,19 @@ struct vault {
     void (*tell)(void *context, const struct misused *misused); /* NULL: nobody is told at once */
     const struct canary *canary;            /* in a decoy (plan/decoys.h); NULL: there is none */
     unsigned char leak_salt[KEY_WORD_SALT]; /* of the hashes of values that requests are searched for */
+    const char *leak_files;                 /* lines for the front, about tokens of files */
+    VEC(const char *) unread;               /* the files among them that could not be read */
     leaked_list leaked;
     void (*tell_leaked)(void *context, const struct leaked *leaked); /* the same */
     void *context;
 };
 
-#define VAULT_NONE ((struct vault){.front_fd = -1, .back_fd = -1, .egress_fd = -1})
+#define VAULT_NONE ((struct vault){.front_fd = -1, .back_fd = -1, .egress_fd = -1, .waiting_fd = -1})
 
-/* Starts bawn-vault if the plan has secrets or rules on requests, and waits for its certificate. `ret_vault` must be VAULT_NONE;
- * `state` is the home's. */
+/*
+ * Starts the front of bawn-vault if the plan has secrets or rules on requests, and waits for its certificate. The back is started when the front
+ * has a first connection for it. `ret_vault` must be VAULT_NONE; `state` is the home's.
+ */
 int vault_begin(const struct plan *plan, const char *const *environment, const char *state,
                 struct journal *journal, struct vault *ret_vault, struct err *err) must_check;
 
@@ -84,6 +92,13 @@ void vault_login_changed(void *self, const char *file);
 /* Waits until a refresh of a login that has begun is through: its tokens would be lost. */
 void vault_end(struct vault *vault);
 void vault_free(struct vault *vault);
+
+/* --- vault_start.c --- */
+
+/*
+ * Starts the back. From here on it alone has its end of the way to the front: without the back the front ends, and its hosts cannot be reached.
+ */
+int vault_start_back(struct vault *vault, struct err *err) must_check;
 
 /* --- logins.c --- */
 
@@ -123,6 +138,9 @@ const struct secret_object *tokens_needed(const struct plan *plan, const struct 
 /* Lines for the vault: what git may do with repositories whose tokens stay outside. */
 void tokens_add_forges(const struct plan *plan, struct buf *lines);
 
+/* Lines for the vault: the other requests that the token of a repository goes with. */
+void tokens_add_requests(const struct plan *plan, struct buf *lines);
+
 /* `git WHAT REPOSITORY [BEFORE AFTER REF]` from the front, without its first word. It is recorded, and no more. */
 void tokens_note(struct vault *vault, char *rest);
 
@@ -134,13 +152,34 @@ int leaks_begin(struct vault *vault, struct err *err) must_check;
 /* Lines for the front: what requests are searched for. */
 void leaks_add_settings(struct vault *vault, struct buf *lines);
 
-/* `leak KIND HOST PORT DONE NAME` from the front, without its first word: records it, and reports it. */
-void leaks_note(struct vault *vault, char *rest);
+/* Adds `known KIND SIZE HASH NAME`: neither helper gets a value. */
+void leaks_add_word(const struct vault *vault, enum leak_kind kind, const char *name, struct bytes word,
+                    struct buf *lines);
+
+/* Is the value inside by the policy, in whichever variable? Then the command may send it. */
+bool leaks_is_given(const struct vault *vault, struct bytes value);
+
+/* The same for bawn-egress; "": plain requests are not searched. */
+const char *leaks_plain_lines(struct vault *vault);
+
+/* `leak HOST PORT KIND DONE NAME` from one of them, without its first word: records it, and reports it. `self` is the vault. */
+void leaks_note(void *self, char *rest);
+
+/* --- leak_files.c --- */
+
+/* Lines for the front: the tokens of the user's files that the policy does not show. */
+const char *leak_files_read(struct vault *vault);
+
+/* Records which files could not be read. */
+void leak_files_note_unread(const struct vault *vault);
 
 /* --- secret_source.c --- */
 
 /* Forks a process that bawn need not wait for. Returns 0 in that process, 1 in bawn's, -1 with errno. */
 int fork_apart(void) must_check;
+
+/* The caller's own value of a SECRET_ENVIRONMENT; NULL: there is none. */
+const char *secret_variable(const struct secret_object *secret, const char *const *environment);
 
 /*
  * Reads the secret in a process of its own. Returns the descriptor that its value comes through, and then the end; without a value the

@@ -209,6 +209,8 @@ void lose_what_is_bawns(struct export *export)
     lose_secrets(export);
     lose_operations(export, LOST_GRANT, OP_FORGE,
                     "git with your keys or a token outside: nothing there answers git");
+    lose_operations(export, LOST_GRANT, OP_SSH_KEY,
+                    "keys of your ssh agent: nothing there limits what they sign");
     lose(export, LOST_OTHER,
          "the journal, undo and review of changes, decoys, and the check that each wall holds");
 }

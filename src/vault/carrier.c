@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/key_format.h"
 #include "vault/swap.h"
 
 static bool is_one_of(char byte, const char *list)
@@ -78,7 +79,7 @@ enum writing carrier_writing_of(const struct head *head)
 
 bool carrier_is_header(const struct secret_carrier *carrier, struct bytes header)
 {
-    return (carrier->kind == CARRIER_HEADERS && swap_is_for(header)) ||
+    return (carrier->kind == CARRIER_HEADERS && key_is_expected_in(header)) ||
            (carrier->kind == CARRIER_HEADER && bytes_are(header, carrier->name));
 }
 

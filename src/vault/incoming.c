@@ -73,8 +73,8 @@ static void tell_leak(struct client *client, const struct leak_found *found, boo
 {
     struct front *front = client->front;
     char line[LONGEST_TOLD];
-    snprintf(line, sizeof(line), "leak %s %s %u %s %s", leak_kind_name(found->kind), client->host,
-             client->port, is_stopped ? "stopped" : "passed", found->name);
+    snprintf(line, sizeof(line), "leak %s %u %s %s %s", client->host, client->port,
+             leak_kind_name(found->kind), is_stopped ? "stopped" : "passed", found->name);
     for (size_t i = 0; i < front->leaks.count; i++) {
         if (strcmp(front->leaks.at[i], line) == 0)
             return;
@@ -88,19 +88,15 @@ static void tell_leak(struct client *client, const struct leak_found *found, boo
 /* Secrets of the host were found in a request. Returns false if it was refused for that. */
 static bool leak_may_pass(struct client *client)
 {
-    bool is_stopped = client->front->settings->leak_answer == LEAK_BLOCK;
+    bool is_stopped = client->front->settings->leaks.answer == LEAK_BLOCK;
     struct leak_search *search = &client->search;
     auto_arena struct arena scratch = {0};
     for (size_t i = 0; i < search->found_count; i++)
         tell_leak(client, &search->found[i], is_stopped);
     if (is_stopped)
-        client_refuse(
-            client, "403 Forbidden",
-            arena_printf(&scratch,
-                         "this request to %s was stopped, on purpose: it has %s in it. Do not send it "
-                         "in another form. If it is no secret, ask the person who started this run: "
-                         "`leak warn` in their policy lets it pass",
-                         client->host, leak_what(&scratch, search->found[0].kind, search->found[0].name)));
+        client_refuse(client, "403 Forbidden",
+                      leak_refusal(&scratch, client->host,
+                                   leak_what(&scratch, search->found[0].kind, search->found[0].name)));
     return !is_stopped;
 }
 
@@ -108,13 +104,13 @@ static bool leak_may_pass(struct client *client)
 static bool head_may_pass(struct client *client, const struct head *head)
 {
     struct leak_search *search = &client->search;
-    if (!client->front->settings->leak_answer)
+    if (!client->front->settings->leaks.answer)
         return true;
     search->found_count = 0;
     bool has_leak = leak_take(search, head->target);
     has_leak |= leak_end(search);
     for (size_t i = 0; i < head->count; i++) {
-        search->skips_formats = swap_is_for(head->fields[i].name);
+        search->skips_formats = key_is_expected_in(head->fields[i].name);
         has_leak |= leak_take(search, head->fields[i].name);
         has_leak |= leak_end(search);
         has_leak |= leak_take(search, head->fields[i].value);
@@ -146,7 +142,7 @@ static bool search_content(struct client *client, enum record_kind kind, struct 
         has_leak |= leak_end(&client->search);
     if (has_leak && !leak_may_pass(client))
         return false;
-    if (client->front->settings->leak_answer != LEAK_BLOCK) {
+    if (client->front->settings->leaks.answer != LEAK_BLOCK) {
         channel_add_all(&client->channel, kind, bytes);
         return true;
     }
@@ -459,7 +455,7 @@ static bool may_carry_secret(const struct client *client)
 
 static void pass_head(struct client *client, const struct head *head, struct bytes text)
 {
-    enum leak_answer answer = client->front->settings->leak_answer;
+    enum leak_answer answer = client->front->settings->leaks.answer;
     bool has_content =
         head->framing == FRAMING_CHUNKED || (head->framing == FRAMING_LENGTH && head->length > 0);
     client->is_searched = answer && has_content && head->coding == CODING_NONE;

@@ -1,7 +1,8 @@
-/* Requests of git to repositories whose token stays outside. Pure. */
+/* Requests to repositories whose token stays outside: of git, and to the API of their server. Pure. */
 #include <string.h>
 #include <strings.h>
 
+#include "policy/request.h"
 #include "vault/head.h"
 #include "vault/vault.h"
 
@@ -56,6 +57,20 @@ bool repository_has(const struct vault_settings *settings, const char *host, uin
             return true;
     }
     return false;
+}
+
+const char *repository_api_token(const struct vault_settings *settings, const char *host, uint16_t port,
+                                 struct bytes method, struct bytes target)
+{
+    static struct asked_request request;
+    if (!settings->apis.count || request_read(method, target, &request))
+        return NULL;
+    vec_each (const struct vault_api, api, &settings->apis) {
+        if (api->rule.host.port == port && strcasecmp(api->rule.host.name, host) == 0 &&
+            request_matches(&api->rule, &request))
+            return api->secret;
+    }
+    return NULL;
 }
 
 static bool ends_in(const char *path, const char *ending)

@@ -25,19 +25,26 @@ static bool is_asked_for(const struct server *server, const struct value *value,
     return gather_asks_for(server, value);
 }
 
-/* The token that goes with a request of git; NULL: the request is none. */
-static struct value *token_for(const struct server *server, const struct head *head)
+/* What of a repository goes with a request. */
+struct carried {
+    struct value *token; /* NULL: nothing */
+    const char *user;    /* of git; NULL: the request is to an API, which takes a bearer */
+};
+
+static struct carried carried_with(const struct server *server, const struct head *head)
 {
+    const struct vault_settings *settings = server->back->settings;
     struct values *values = &server->back->values;
     const struct vault_forge *forge =
-        repository_read(server->back->settings, server->host, server->port, head->method, head->target).forge;
-    for (size_t i = 0; forge && i < values->count; i++) {
-        struct value *value = &values->at[i];
-        if (strcmp(value->secret->name, forge->secret) == 0 &&
-            secret_is_for(value->secret, server->host, server->port))
-            return value;
+        repository_read(settings, server->host, server->port, head->method, head->target).forge;
+    const char *secret =
+        forge ? forge->secret
+              : repository_api_token(settings, server->host, server->port, head->method, head->target);
+    for (size_t i = 0; secret && i < values->count; i++) {
+        if (strcmp(values->at[i].secret->name, secret) == 0)
+            return (struct carried){&values->at[i], forge ? forge->user : NULL};
     }
-    return NULL;
+    return (struct carried){0};
 }
 
 /* Is every secret there that the request asks for? If not, asks bawn for it. */
@@ -49,9 +56,9 @@ static bool has_secrets(struct server *server)
     if (head_read_request(bytes_of(server->request.bytes, server->request.size), server->host, server->port,
                           &head))
         return true; /* send_head refuses it */
-    struct value *token = token_for(server, &head);
-    if (token)
-        has_all = value_need(token);
+    struct carried carried = carried_with(server, &head);
+    if (carried.token)
+        has_all = value_need(carried.token);
     for (size_t i = 0; i < back->values.count; i++) {
         struct value *value = &back->values.at[i];
         if (secret_is_for(value->secret, server->host, server->port) && is_asked_for(server, value, &head))
@@ -135,47 +142,60 @@ static bool swap_target(struct server *server, struct head *head, struct arena *
 }
 
 /* Others could make a server do something else with the token: a method or a path that it obeys instead, a cookie. */
-static void keep_fields_of_git(struct head *head)
+static void keep_known_fields(struct head *head, bool is_of_git)
 {
-    static const char *const of_git[] = {"user-agent",      "accept",       "accept-encoding",
-                                         "accept-language", "content-type", "content-encoding",
-                                         "git-protocol",    "pragma",       "cache-control"};
+    static const char *const known[] = {"user-agent",      "accept",        "accept-encoding",
+                                        "accept-language", "content-type",  "content-encoding",
+                                        "pragma",          "cache-control", "git-protocol"},
+                             *const of_api[] = {"if-none-match", "if-modified-since", "time-zone",
+                                                "x-github-api-version"};
     size_t kept = 0;
     for (size_t i = 0; i < head->count; i++) {
         bool is_known = false;
-        for (size_t j = 0; j < array_len(of_git); j++)
-            is_known |= bytes_are(head->fields[i].name, of_git[j]);
+        for (size_t j = 0; j < array_len(known); j++)
+            is_known |= bytes_are(head->fields[i].name, known[j]);
+        for (size_t j = 0; j < array_len(of_api) && !is_of_git; j++)
+            is_known |= bytes_are(head->fields[i].name, of_api[j]);
         if (is_known)
             head->fields[kept++] = head->fields[i];
     }
     head->count = kept;
 }
 
-/* "Basic X", as git sends a token: nothing inside stands for it. Returns false if it cannot be sent. */
+/* "Basic X", as git sends a token, or "Bearer X". Of "Basic X" a server may send X back: returns false if that could pass. */
+static bool authorization_of(struct carried carried, struct arena *scratch, struct bytes *ret_value)
+{
+    struct value *token = carried.token;
+    auto_buf struct buf plain = {0}, value = {0};
+    buf_add_str(&value, carried.user ? "Basic " : "Bearer ");
+    size_t scheme = value.size;
+    if (carried.user) {
+        buf_printf(&plain, "%s:%.*s", carried.user, (int)token->bytes.size, token->bytes.at);
+        base64_add(&value, bytes_of(plain.bytes, plain.size));
+        explicit_bzero(plain.bytes, plain.size);
+    } else {
+        buf_add(&value, token->bytes.at, token->bytes.size);
+    }
+    *ret_value = bytes_of(arena_copy(scratch, value.bytes, value.size), value.size);
+    explicit_bzero(value.bytes, value.size);
+    return !carried.user || value_watch_form(token, bytes_after(*ret_value, scheme), token->placeholder);
+}
+
+/* The token of a repository, for which nothing inside stands. Returns false if it cannot be sent. */
 static bool add_token(struct server *server, struct head *head, struct arena *scratch)
 {
-    struct value *token = token_for(server, head);
-    server->token = token;
-    if (!token)
+    struct carried carried = carried_with(server, head);
+    struct bytes value;
+    server->token = carried.token;
+    if (!carried.token)
         return true;
-    const char *user =
-        repository_read(server->back->settings, server->host, server->port, head->method, head->target)
-            .forge->user;
-    auto_buf struct buf plain = {0}, value = {0};
-    buf_printf(&plain, "%s:%.*s", user, (int)token->bytes.size, token->bytes.at);
-    buf_add_str(&value, "Basic ");
-    base64_add(&value, bytes_of(plain.bytes, plain.size));
-    struct bytes full = bytes_of(arena_copy(scratch, value.bytes, value.size), value.size);
-    explicit_bzero(plain.bytes, plain.size);
-    explicit_bzero(value.bytes, value.size);
-    keep_fields_of_git(head);
-    if (head->count == HEAD_MOST_FIELDS ||
-        !value_watch_form(token, bytes_after(full, strlen("Basic ")), token->placeholder)) {
+    keep_known_fields(head, carried.user != NULL);
+    if (head->count == HEAD_MOST_FIELDS || !authorization_of(carried, scratch, &value)) {
         server->stream.is_broken = true;
         return false;
     }
-    token->is_used = true;
-    head->fields[head->count++] = (struct field){bytes_of("Authorization", 13), full};
+    carried.token->is_used = true;
+    head->fields[head->count++] = (struct field){bytes_of("Authorization", 13), value};
     return true;
 }
 

@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -93,6 +92,24 @@ static int take_forge(struct vault_settings *settings, char *rest, struct err *e
     return 0;
 }
 
+/* "SECRET OBJECT", for requests to an API. bawn wrote the object from a rule that it has parsed. */
+static int take_api(struct vault_settings *settings, char *rest, struct err *err)
+{
+    static const struct source source = {.name = "settings", .layer = LAYER_USER};
+    struct arena *arena = &settings->arena;
+    struct diags diags = {.arena = arena};
+    auto_vec rule_list rules = {0};
+    const char *secret = strsep(&rest, " ");
+    if (rest)
+        parse_argument(arena, &source, VERB_CONNECT, rest, &rules, &diags);
+    bool is_one = diags.errors == 0 && rules.count == 1 && rules.at[0].request;
+    diags_free(&diags);
+    if (!is_one)
+        return err_set(err, "the requests that the token of '%s' goes with are not understood", secret);
+    vec_push(&settings->apis, ((struct vault_api){arena_str(arena, secret), rules.at[0]}));
+    return 0;
+}
+
 /* "LAYER LOCKED VERB OBJECT", a tab, and where the rule stands. bawn wrote it from a rule that it has parsed. */
 static int take_rule(struct vault_settings *settings, char *rest, struct err *err)
 {
@@ -116,41 +133,6 @@ static int take_rule(struct vault_settings *settings, char *rest, struct err *er
     return 0;
 }
 
-static bool hex_read(const char *text, unsigned char *ret_bytes, size_t size)
-{
-    for (size_t i = 0; i < size; i++) {
-        char digits[3] = {text[0], text[0] ? text[1] : '\0'};
-        if (strspn(digits, "0123456789abcdef") != 2)
-            return false;
-        ret_bytes[i] = (unsigned char)strtoul(digits, NULL, 16);
-        text += 2;
-    }
-    return *text == '\0';
-}
-
-static int take_leak(struct vault_settings *settings, char *rest, struct err *err)
-{
-    const char *answer = strsep(&rest, " ");
-    settings->leak_answer = strcmp(answer, "block") == 0 ? LEAK_BLOCK : LEAK_WARN;
-    if (!rest || !hex_read(rest, settings->leaks.salt, sizeof(settings->leaks.salt)))
-        return err_set(err, "the search for leaks needs a key");
-    return 0;
-}
-
-/* Further ones than the table takes are not searched for. */
-static int take_known(struct vault_settings *settings, char *rest, struct err *err)
-{
-    const char *kind = strsep(&rest, " "), *size_text = rest ? strsep(&rest, " ") : NULL,
-               *hash = rest ? strsep(&rest, " ") : NULL;
-    unsigned char digest[KEY_WORD_DIGEST];
-    uint64_t size;
-    if (!rest || !leak_kind_named(kind) || !text_take_number(&size_text, &size) ||
-        !hex_read(hash, digest, sizeof(digest)))
-        return err_set(err, "a known value needs a kind, a size, a hash and a name");
-    leak_add_digest(&settings->leaks, leak_kind_named(kind), arena_str(&settings->arena, rest), size, digest);
-    return 0;
-}
-
 static int take_line(struct vault_settings *settings, char *line, struct err *err)
 {
     const char *verb = strsep(&line, " ");
@@ -165,12 +147,14 @@ static int take_line(struct vault_settings *settings, char *line, struct err *er
     }
     if (strcmp(verb, "forge") == 0 && line)
         return take_forge(settings, line, err);
+    if (strcmp(verb, "api") == 0 && line)
+        return take_api(settings, line, err);
     if (strcmp(verb, "rule") == 0 && line)
         return take_rule(settings, line, err);
     if (strcmp(verb, "leak") == 0 && line)
-        return take_leak(settings, line, err);
+        return leak_take_answer(&settings->leaks, line, err);
     if (strcmp(verb, "known") == 0 && line)
-        return take_known(settings, line, err);
+        return leak_take_known(&settings->leaks, &settings->arena, line, err);
     return err_set(err, "'%s' is not understood", verb);
 }
 

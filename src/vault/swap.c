@@ -15,28 +15,6 @@ bool secret_is_usable(struct bytes value)
     return value.size >= SECRET_SHORTEST && value.size <= SECRET_LONGEST;
 }
 
-bool swap_is_for(struct bytes header)
-{
-    static const char *const names[] = {
-        "authorization",     "x-api-key",
-        "api-key",           "apikey",
-        "x-goog-api-key",    "x-auth-token",
-        "x-access-token",    "private-token",
-        "job-token",         "deploy-token",
-        "x-gitlab-token",    "x-subscription-token",
-        "xi-api-key",        "x-figma-token",
-        "x-vault-token",     "circle-token",
-        "dd-api-key",        "dd-application-key",
-        "x-redmine-api-key", "ocp-apim-subscription-key",
-        "x-rapidapi-key",    "x-shopify-access-token",
-    };
-    for (size_t i = 0; i < array_len(names); i++) {
-        if (bytes_are(header, names[i]))
-            return true;
-    }
-    return false;
-}
-
 /* "USER:PASSWORD" in base64, of which one is the placeholder. */
 static bool swap_basic(struct bytes encoded, struct bytes placeholder, struct bytes secret, struct buf *out)
 {

@@ -24,9 +24,6 @@ enum { SECRET_SHORTEST = 8, SECRET_LONGEST = 8192, SCRUB_MOST_PATTERNS = 64 };
 /* May the value be sent in a header, and searched for in answers? */
 bool secret_is_usable(struct bytes value);
 
-/* Do servers expect a credential in the header of this name? */
-bool swap_is_for(struct bytes header);
-
 /* Adds the header's value with the secret in it. Returns false if the placeholder is not in a place where it is swapped. */
 bool swap_value(struct bytes value, struct bytes placeholder, struct bytes secret, struct buf *out);
 

@@ -224,13 +224,12 @@ static void link_ready(struct watcher *watcher, uint32_t events not_used)
 
 static int open_pages(struct values *values, struct err *err)
 {
-    enum { SIZE = 64 * 1024 };
-    char *page = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED || mlock(page, SIZE) < 0)
+    char *page = mmap(NULL, VAULT_LOCKED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED || mlock(page, VAULT_LOCKED) < 0)
         return err_sys(err, errno, "cannot lock memory for secrets");
-    madvise(page, SIZE, MADV_DONTDUMP);
+    madvise(page, VAULT_LOCKED, MADV_DONTDUMP);
     values->page_free = page;
-    values->page_end = page + SIZE;
+    values->page_end = page + VAULT_LOCKED;
     return 0;
 }
 

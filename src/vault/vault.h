@@ -24,8 +24,8 @@
  *   5. Every buffer has a limit. Beyond it nothing more is read.
  *   6. At a host with a rule on requests the front judges each head, before the back gets a byte of it. A request that is refused is answered
  *      here. So these rules hold as long as the front's parsers do: one that was taken over could send any request to its hosts.
- *   7. The token of a repository goes only with the requests of git to that repository, which the back compares itself. Of a push nothing reaches the
- *      back before the front has judged all of its commands.
+ *   7. The token of a repository goes only with the requests of git to that repository, and with those that a rule with {forge} names. The back compares
+ *      both itself. Of a push nothing reaches the back before the front has judged all of its commands.
  *   8. A token that a server has issued is stored on the host before anything else is done with it (refresh.c).
  *
  * A file calls only files further down in this list:
@@ -37,13 +37,13 @@
  *   grant.c       what is said when a login is refreshed
  *   credential.c  what a command prints: a value, and when it expires
  *   carrier.c     secrets in paths, queries and content
+ *   trust_store.c the certificates that this machine trusts
  *   stream.c      TLS on a socket
  *   unpack.c      compressed content
  *   record.c      messages between front and back
  *   pushing.c     a push: its commands, and the commits that prove a fast-forward
  *   body.c, head.c, refusal.c  HTTP
  *   repository.c  requests of git
- *   leak.c        the search for secrets of the host
  *   settings.c    which placeholder belongs to which secret and hosts, and which rules judge requests
  *   confine.c     the walls that both put around themselves
  */
@@ -55,10 +55,10 @@
 #include "base/token.h"
 #include "base/vec.h"
 #include "git/push.h"
+#include "journal/leak.h"
 #include "kernel/handed.h"
 #include "kernel/poller.h"
 #include "policy/policy.h"
-#include "vault/leak.h"
 
 enum {
     VAULT_MOST_CONNECTIONS = 4096,
@@ -88,22 +88,25 @@ struct vault_forge {
     struct push_rule push; /* without refs nothing may be pushed */
 };
 
-/* What is done about a secret of the host in a request. */
-enum leak_answer { LEAK_IGNORE, LEAK_WARN, LEAK_BLOCK };
+/* Requests that the token of a repository goes with, beside those of git. */
+struct vault_api {
+    const char *secret; /* as above */
+    struct rule rule;
+};
 
 struct vault_settings {
     struct arena arena;
-    enum leak_answer leak_answer;
     struct leak_table leaks; /* what requests are searched for */
     VEC(struct vault_secret) secrets;
     VEC(struct vault_forge) forges;
+    VEC(struct vault_api) apis;
     struct policy
         policy; /* rules about hosts and requests, if requests are judged; policy/decide.h decides */
 };
 
 /*
  * Lines `secret NAME PLACEHOLDER HOST:PORT…`, `token KIND ENTRY NAME PLACEHOLDER HOST:PORT…`, `forge SECRET USER HOST:PORT PATH LETTERS REF…` (a
- * letter is r, f, d, o for a right, or -), `leak warn|block KEY`, `known KIND SIZE HASH NAME`, and `rule LAYER LOCKED VERB OBJECT`, with a tab and
+ * letter is r, f, d, o for a right, or -), `api SECRET HOST:PORT/PATH METHODS`, `leak warn|block KEY`, `known KIND SIZE HASH NAME`, and `rule LAYER LOCKED VERB OBJECT`, with a tab and
  * the rule's place after it. After the line of a secret, `carrier KIND [NAME]` and `issued yes` are about it.
  */
 int settings_read(int fd, struct vault_settings *settings, struct err *err) must_check;
@@ -137,6 +140,10 @@ bool repository_has(const struct vault_settings *settings, const char *host, uin
 /* Why the request of git, or of Git LFS, for this path is refused; NULL: there is no repository with a token at this host, or it is no such request. */
 const char *repository_problem(const struct vault_settings *settings, const char *host, uint16_t port,
                                const char *path);
+
+/* The name of the token that goes with a request to an API; NULL: none does. */
+const char *repository_api_token(const struct vault_settings *settings, const char *host, uint16_t port,
+                                 struct bytes method, struct bytes target);
 
 /* --- confine --- */
 

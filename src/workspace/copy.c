@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,8 +16,11 @@
 #include "workspace/replace.h"
 #include "workspace/snapshot.h"
 
-#define COPY  "copy"
-#define START "copy-start"
+#define COPY   "copy"
+#define START  "copy-start"
+#define HIDDEN "copy-hidden"
+
+enum { HIDDEN_LARGEST = 64 * 1024 * 1024 };
 
 struct work {
     const struct upper_request *request;
@@ -46,6 +50,56 @@ bool copy_is_whole(int folder_fd)
 static const char *path_to_copy(struct arena *arena, const struct upper_request *request)
 {
     return *request->prefix ? path_join(arena, request->workspace, request->prefix) : request->workspace;
+}
+
+/* --- what is hidden ----------------------------------------------------------------------------------------------- */
+
+/* Takes everything out of the tree for which `hides` is true. A path comes after the directories above it. */
+static void leave_out(struct tree *tree, const struct upper_request *request, struct buf *hidden)
+{
+    size_t count = 0, last = SIZE_MAX;
+    for (size_t i = 0; request->hides && i < tree->entries.count; i++) {
+        const char *path = tree->entries.at[i].path;
+        if (last != SIZE_MAX && path_is_beneath(path, hidden->bytes + last))
+            continue;
+        if (!request->hides(request->context, path)) {
+            tree->entries.at[count++] = tree->entries.at[i];
+            continue;
+        }
+        last = hidden->size;
+        buf_add(hidden, path, strlen(path) + 1);
+    }
+    tree->entries.count = request->hides ? count : tree->entries.count;
+}
+
+static int save_hidden(int folder_fd, const struct buf *hidden, struct err *err)
+{
+    if (!hidden->size)
+        return 0;
+    auto_fd int fd = openat(folder_fd, HIDDEN, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return fd < 0 || write_whole(fd, hidden->bytes, hidden->size) < 0
+               ? err_sys(err, errno, "cannot note which paths are hidden")
+               : 0;
+}
+
+static int load_hidden(int folder_fd, struct buf *ret_hidden, struct err *err)
+{
+    auto_fd int fd = openat(folder_fd, HIDDEN, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        return 0;
+    return fd < 0 || buf_read(ret_hidden, fd, HIDDEN_LARGEST) < 0
+               ? err_sys(err, errno, "cannot read which paths were hidden")
+               : 0;
+}
+
+static bool was_hidden(void *context, const char *path)
+{
+    const struct buf *hidden = context;
+    for (size_t at = 0; at < hidden->size; at += strlen(hidden->bytes + at) + 1) {
+        if (path_is_beneath(path, hidden->bytes + at))
+            return true;
+    }
+    return false;
 }
 
 /* --- making it ---------------------------------------------------------------------------------------------------- */
@@ -118,8 +172,12 @@ static int make_inside(void *context, struct err *err)
                                         .folder_fd = request->folder_fd,
                                         .progress = request->progress};
     int result = snapshot_take(&snapshot, &tree, err);
+    auto_buf struct buf hidden = {0};
+    leave_out(&tree, request, &hidden);
     if (result == 0)
         result = refuse_incomplete(&tree, err);
+    if (result == 0)
+        result = save_hidden(request->folder_fd, &hidden, err);
     auto_fd int copy_fd = -1;
     if (result == 0 && (mkdirat(request->folder_fd, COPY, 0700) < 0 ||
                         (copy_fd = open_copy(request->folder_fd)) < 0 || stat(snapshot.workspace, &top) < 0))
@@ -146,6 +204,7 @@ static int copy_remove(int folder_fd, struct progress *progress, struct err *err
     if (process_as_owner(remove_inside, &work, err) < 0)
         return -1;
     unlinkat(folder_fd, START, 0);
+    unlinkat(folder_fd, HIDDEN, 0);
     snapshot_forget_start(folder_fd);
     return 0;
 }
@@ -156,7 +215,7 @@ int copy_make(const struct upper_request *request, uint64_t most_bytes, struct c
     struct work work = {request, most_bytes, request->progress, request->folder_fd};
     auto_tree struct tree start = {0};
     if (process_as_owner(make_inside, &work, err) < 0 ||
-        snapshot_load_start(request->folder_fd, &start, err) <= 0) {
+        tree_load(request->folder_fd, START, &start, err) <= 0) {
         struct err ignored;
         if (copy_remove(request->folder_fd, NULL, &ignored) < 0)
             return -1;
@@ -169,7 +228,7 @@ int copy_make(const struct upper_request *request, uint64_t most_bytes, struct c
 }
 
 /* The time of the parent directory stays the same, so that this is no change. */
-static int make_place(int parent_fd, const char *name, bool is_directory)
+static int make_place(int parent_fd, const char *name, bool is_directory, const char *text)
 {
     struct stat parent;
     if (fstat(parent_fd, &parent) < 0)
@@ -177,13 +236,13 @@ static int make_place(int parent_fd, const char *name, bool is_directory)
     auto_fd int fd =
         is_directory ? -1
                      : openat(parent_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (is_directory ? mkdirat(parent_fd, name, 0700) < 0 : fd < 0)
+    if (is_directory ? mkdirat(parent_fd, name, 0700) < 0 : fd < 0 || write_whole(fd, text, strlen(text)) < 0)
         return -1;
     struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, parent.st_mtim};
     return futimens(parent_fd, times);
 }
 
-int copy_add_place(int folder_fd, const char *path, bool is_directory, struct err *err)
+int copy_add_place(int folder_fd, const char *path, bool is_directory, const char *text, struct err *err)
 {
     struct arena arena = {0};
     struct entry entry;
@@ -195,7 +254,7 @@ int copy_add_place(int folder_fd, const char *path, bool is_directory, struct er
     if (found == 0) {
         auto_fd int around = open_parent_beneath(copy_fd, path, &name);
         auto_fd int parent_fd = around < 0 ? -1 : open_directory_at(around, ".");
-        if (parent_fd < 0 || make_place(parent_fd, name, is_directory) < 0 ||
+        if (parent_fd < 0 || make_place(parent_fd, name, is_directory, text) < 0 ||
             scan_entry(copy_fd, path, &arena, &entry, err) <= 0)
             result = err_sys(err, errno, "cannot make a place for %s in the copy", path);
     }
@@ -217,11 +276,13 @@ static int read_inside(void *context, struct err *err)
     auto_tree struct tree start = {0}, copied = {0};
     auto_scan struct scan scan = {0};
     auto_store struct store store = STORE_NONE;
+    auto_buf struct buf hidden = {0}, left_out = {0};
     auto_fd int copy_fd = open_copy(request->folder_fd);
     struct scan_request all = {.before = &copied, .progress = request->progress};
     if (copy_fd < 0)
         return err_sys(err, errno, "cannot read what the session wrote");
-    if (snapshot_load_start(request->folder_fd, &start, err) < 0 ||
+    if (load_hidden(request->folder_fd, &hidden, err) < 0 ||
+        snapshot_load_start(request->folder_fd, &start, err) < 0 ||
         tree_load(request->folder_fd, START, &copied, err) < 0 ||
         store_open(request->directory, &store, err) < 0 || scan_tree(copy_fd, &all, &scan, err) < 0 ||
         snapshot_contents(&store, copy_fd, &all, &scan, UINT64_MAX, err) < 0)
@@ -234,6 +295,9 @@ static int read_inside(void *context, struct err *err)
             scan.tree.entries.at[count++] = upper_made_harmless(*entry, lower);
     }
     scan.tree.entries.count = count;
+    const struct upper_request shown = {.hides = was_hidden, .context = &hidden};
+    leave_out(&start, &shown, &left_out);
+    leave_out(&scan.tree, &shown, &left_out);
     tree_add_prefix(&scan.tree.arena, request->prefix, &start);
     tree_add_prefix(&scan.tree.arena, request->prefix, &scan.tree);
     return record_save_changes(request->folder_fd, &start, &scan.tree, err);

@@ -6,6 +6,7 @@
  *   copy         the copy
  *   copy-start   the tree of the copy. An entry that is still the same at the end need not be read. A path that is in it
  *                and not in `start` was made by bawn
+ *   copy-hidden  paths that the copy lacks because they are hidden, each with a NUL. What the command made there is no change
  */
 #pragma once
 
@@ -27,10 +28,11 @@ bool copy_is_there(int folder_fd);
 bool copy_is_whole(int folder_fd);
 
 /*
- * Makes a file or directory at a path that the host has by now and that will be mounted over the copy. It does not
+ * Makes a file with this text, or a directory, at a path that the host has by now and that may be mounted over the copy. It does not
  * count as a change of the session. Does nothing if the path exists.
  */
-int copy_add_place(int folder_fd, const char *path, bool is_directory, struct err *err) must_check;
+int copy_add_place(int folder_fd, const char *path, bool is_directory, const char *text, struct err *err)
+    must_check;
 
 /* As upper_read. */
 int copy_read(const struct upper_request *request, struct err *err) must_check;

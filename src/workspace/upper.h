@@ -17,6 +17,8 @@ struct upper_request {
     int folder_fd;             /* of the session; `before` and `after` are saved there */
     struct timespec began;     /* a file that the host has changed since is a conflict */
     struct progress *progress; /* may be NULL */
+    bool (*hides)(void *context, const char *path); /* a copy leaves this path out, with all below; or NULL */
+    void *context;
 };
 
 /* Is the upper layer empty? Then there is nothing to read. */

@@ -41,8 +41,8 @@ def tmpfs(target, mode):
     return {"destination": target, "source": "tmpfs", "type": "tmpfs", "options": ["nosuid", f"mode={mode}"]}
 
 
-def make(folder, uid, binds, words, environment):
-    """Writes the bundle into the folder. `binds`: (source, target, read_only)."""
+def make(folder, uid, binds, words, environment, network=None):
+    """Writes the bundle into the folder. `binds`: (source, target, read_only). `network`: the file of a network namespace; None: one of its own."""
     root = pathlib.Path(folder) / "rootfs"
     root.mkdir(parents=True)
     # A container's /etc is its own, and other suites change this machine's. What one of them removes meanwhile may be missing.
@@ -65,6 +65,7 @@ def make(folder, uid, binds, words, environment):
     mounts += [bind(*entry) for entry in binds]
     held = {kind: CAPABILITIES for kind in ("bounding", "permitted", "effective")} if uid == 0 else \
         {"bounding": CAPABILITIES}
+    namespaces = [{"type": kind} for kind in ("pid", "ipc", "uts", "mount")] + [{"type": "network", **({"path": str(network)} if network else {})}]
     config = {
         "ociVersion": "1.0.2",
         "process": {"user": {"uid": uid, "gid": uid}, "args": [str(word) for word in words], "cwd": "/",
@@ -73,7 +74,7 @@ def make(folder, uid, binds, words, environment):
         "root": {"path": "rootfs", "readonly": False},
         "hostname": "container",
         "mounts": mounts,
-        "linux": {"namespaces": [{"type": kind} for kind in ("pid", "ipc", "uts", "mount", "network")],
+        "linux": {"namespaces": namespaces,
                   "seccomp": seccomp(), "maskedPaths": MASKED, "readonlyPaths": READ_ONLY},
     }
     (pathlib.Path(folder) / "config.json").write_text(json.dumps(config, indent=1))

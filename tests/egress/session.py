@@ -135,7 +135,10 @@ class Host:
             except OSError:
                 return
             self.came += 1
-            client.sendall(b"the host: " + client.recv(100))
+            try:
+                client.sendall(b"the host: " + client.recv(100))
+            except OSError:  # it was reset
+                pass
             client.close()
 
     def __enter__(self):

@@ -2,10 +2,11 @@
 
 Started by lab.py as `world.py FOLDER` in that namespace. Commands come on standard input, one a line, as JSON, and each is
 answered with a line: {"take": true} gives what was seen since the last time; {"names": {...}} sets what the DNS answers, and
-{"delay": SECONDS} beside it how long each answer takes."""
+{"delay": SECONDS} beside it how long each answer takes; {"raw": true} lets web servers remember every byte that comes, until {"raw": false}."""
 import base64
 import hashlib
 import http.server
+import io
 import json
 import os
 import pathlib
@@ -19,7 +20,8 @@ import time
 
 FOLDER = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 SEEN, LOCK = [], threading.Lock()
-NAMES, DELAY = {}, [0]
+NAMES, DELAY, RAW = {}, [0], [False]
+RELEASED = threading.Event()
 HOST4, HOST6 = "0.0.0.0", "::"
 
 
@@ -52,9 +54,31 @@ def counting_block() -> bytearray:
     return bytearray(struct.pack("<131072Q", *range(131072)))
 
 
+class Remembered(io.RawIOBase):
+    """What comes on a connection, remembered as it comes."""
+
+    def __init__(self, connection):
+        super().__init__()
+        self.connection = connection
+
+    def readable(self):
+        return True
+
+    def readinto(self, into):
+        data = self.connection.recv(len(into))
+        into[: len(data)] = data
+        saw("raw", data.decode("latin-1"))
+        return len(data)
+
+
 class Web(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     kind = "http"
+
+    def setup(self):
+        super().setup()
+        if RAW[0]:
+            self.rfile = io.BufferedReader(Remembered(self.connection))
 
     def log_message(self, *_):
         pass
@@ -91,6 +115,18 @@ class Web(http.server.BaseHTTPRequestHandler):
                 saw("upgraded", data.decode("latin-1"))
                 self.connection.sendall(data)
             return
+        if self.path == "/events":
+            RELEASED.clear()
+            self.close_connection = True
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.end_headers()
+            self.wfile.write(b"1")
+            RELEASED.wait(20)
+            self.wfile.write(b"2")
+            return
+        if self.path == "/release":
+            RELEASED.set()
         if self.path.startswith("/bytes/"):
             size, block = int(self.path.rsplit("/", 1)[1]), counting_block()
             self.send_response(200)
@@ -133,7 +169,13 @@ class Web(http.server.BaseHTTPRequestHandler):
                 return
 
     def do_POST(self):
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = b""
+        if self.headers.get("Transfer-Encoding"):
+            while size := int(self.rfile.readline(), 16):
+                body += self.rfile.read(size + 2)[:size]
+            self.rfile.readline()
+        else:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         saw(self.kind, "POST", len(body))
         self.reply(body)
 
@@ -313,7 +355,8 @@ def main():
     tls.load_cert_chain(FOLDER / "server.pem", FOLDER / "key.pem")
     tls.sni_callback = lambda sock, name, context: saw("sni", name)
     for address in (HOST4, HOST6):
-        start(address, 80, Web)
+        for port in (80, 8080):
+            start(address, port, Web)
         start(address, 3128, Proxy)
         start(address, 443, SecureWeb, tls)
         for port in (5432, 9000):
@@ -331,6 +374,7 @@ def main():
             NAMES.clear()
             NAMES.update(command["names"])
             DELAY[0] = command.get("delay", 0)
+        RAW[0] = command.get("raw", RAW[0])
         with LOCK:
             seen = list(SEEN)
             if command.get("take"):

@@ -32,6 +32,7 @@ static bool same_object(const struct rule *one, const struct rule *two)
     case OBJECT_NET:
         return one->net == two->net;
     case OBJECT_FORGE:
+    case OBJECT_SSH_KEY:
     case OBJECT_SECRET: /* the line is parsed again (sources.c) */
         return same_text(one->written, two->written);
     case OBJECT_PORT:
@@ -83,7 +84,7 @@ TEST(every_profile_is_what_the_parser_makes_of_it)
 
 TEST(every_kind_of_object_survives)
 {
-    bool seen[OBJECT_FORGE + 1] = {false};
+    bool seen[OBJECT_SSH_KEY + 1] = {false};
     for (size_t i = 0; i < builtin_profile_count; i++) {
         for (size_t j = 0; j < builtin_profiles[i].rule_count; j++)
             seen[verb_object((enum verb)builtin_profiles[i].rules[j].verb)] = true;

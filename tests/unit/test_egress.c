@@ -107,24 +107,24 @@ TEST(an_answer_repeats_the_question_as_it_was_spelled)
 
 /* --- first words of TLS ------------------------------------------------------------------------------------------ */
 
-struct bytes {
+struct message {
     uint8_t at[4096];
     size_t size;
 };
 
-static void put(struct bytes *bytes, const void *more, size_t size)
+static void put(struct message *bytes, const void *more, size_t size)
 {
     memcpy(bytes->at + bytes->size, more, size);
     bytes->size += size;
 }
 
-static void put_number(struct bytes *bytes, size_t value, size_t size)
+static void put_number(struct message *bytes, size_t value, size_t size)
 {
     while (size--)
         bytes->at[bytes->size++] = (uint8_t)(value >> 8 * size);
 }
 
-static void put_name(struct bytes *extensions, const char *name, size_t size)
+static void put_name(struct message *extensions, const char *name, size_t size)
 {
     put_number(extensions, 0, 2);
     put_number(extensions, size + 5, 2);
@@ -134,10 +134,10 @@ static void put_name(struct bytes *extensions, const char *name, size_t size)
     put(extensions, name, size);
 }
 
-static struct bytes message_with(const struct bytes *extensions)
+static struct message message_with(const struct message *extensions)
 {
     static const uint8_t random[32];
-    struct bytes body = {0}, message = {0};
+    struct message body = {0}, message = {0};
     put_number(&body, 0x0303, 2);
     put(&body, random, sizeof(random));
     put_number(&body, 0, 1);
@@ -154,9 +154,9 @@ static struct bytes message_with(const struct bytes *extensions)
 }
 
 /* In records of at most so many bytes. */
-static struct bytes in_records(const struct bytes *message, size_t most)
+static struct message in_records(const struct message *message, size_t most)
 {
-    struct bytes records = {0};
+    struct message records = {0};
     for (size_t at = 0; at < message->size; at += most) {
         size_t part = message->size - at < most ? message->size - at : most;
         put_number(&records, 22, 1);
@@ -167,13 +167,13 @@ static struct bytes in_records(const struct bytes *message, size_t most)
     return records;
 }
 
-static struct bytes hello_for(const char *name, size_t size, size_t most)
+static struct message hello_for(const char *name, size_t size, size_t most)
 {
-    struct bytes extensions = {0};
+    struct message extensions = {0};
     put_number(&extensions, 0x0a0a, 2);
     put_number(&extensions, 0, 2);
     put_name(&extensions, name, size);
-    struct bytes message = message_with(&extensions);
+    struct message message = message_with(&extensions);
     return in_records(&message, most);
 }
 
@@ -182,7 +182,7 @@ TEST(a_hello_names_its_host_however_it_is_cut_into_records)
     char name[NAME_LONGEST + 1];
     static const size_t cuts[] = {1, 2, 3, 5, 50, 4000};
     for (size_t i = 0; i < array_len(cuts); i++) {
-        struct bytes hello = hello_for("Api.example.com", 15, cuts[i]);
+        struct message hello = hello_for("Api.example.com", 15, cuts[i]);
         CHECK_INT(hello_read(hello.at, hello.size, name), HELLO_NAMED);
         CHECK_STR(name, "api.example.com");
         for (size_t cut = 0; cut < hello.size; cut++)
@@ -193,10 +193,10 @@ TEST(a_hello_names_its_host_however_it_is_cut_into_records)
 TEST(a_hello_with_two_names_a_NUL_or_bytes_left_over_is_bad)
 {
     char name[NAME_LONGEST + 1];
-    struct bytes extensions = {0};
+    struct message extensions = {0};
     put_name(&extensions, "a.com", 5);
     put_name(&extensions, "b.com", 5);
-    struct bytes message = message_with(&extensions), hello = in_records(&message, 4000);
+    struct message message = message_with(&extensions), hello = in_records(&message, 4000);
     CHECK_INT(hello_read(hello.at, hello.size, name), HELLO_BAD);
     hello = hello_for("a.com\0.b.com", 12, 4000);
     CHECK_INT(hello_read(hello.at, hello.size, name), HELLO_BAD);
@@ -215,8 +215,8 @@ TEST(a_hello_with_two_names_a_NUL_or_bytes_left_over_is_bad)
 TEST(a_hello_without_a_name_says_so)
 {
     char name[NAME_LONGEST + 1];
-    struct bytes extensions = {0};
-    struct bytes message = message_with(&extensions), hello = in_records(&message, 4000);
+    struct message extensions = {0};
+    struct message message = message_with(&extensions), hello = in_records(&message, 4000);
     CHECK_INT(hello_read(hello.at, hello.size, name), HELLO_NAMELESS);
 }
 
@@ -247,7 +247,7 @@ static const char *pass_from(enum http_state state, const char *text, size_t pie
             result = NULL;
     }
     snprintf(shown, sizeof(shown), "%s", buf_text(&out));
-    buf_free(&http.line);
+    http_free(&http);
     buf_free(&out);
     return result;
 }
@@ -393,7 +393,151 @@ TEST(after_a_request_for_another_protocol_nothing_passes_until_the_server_agrees
     CHECK_INT(http_take(&http, "a.test", 80, request, strlen(request), &out, &problem), strlen(request));
     CHECK_INT(http.state, HTTP_UPGRADING);
     CHECK_INT(http_take(&http, "a.test", 80, "x", 1, &out, &problem), 0);
-    buf_free(&http.line);
+    http_free(&http);
+}
+
+/* --- secrets of the host in requests ------------------------------------------------------------------------------ */
+
+#define KEY "ghp_R4nd0mLettersThatNobodyEverUsed01Xyz" /* made up, of the right shape */
+
+struct searched {
+    struct buf out;
+    bool is_stopped;
+    size_t found;
+};
+
+/* What passes of the text, in pieces, to any host if `host` is NULL; and whether the end lets more of it pass. */
+static void pass_searched(enum http_state state, const char *host, enum leak_answer answer, const char *text,
+                          size_t piece, struct searched *ret)
+{
+    struct leak_table table = {.answer = answer};
+    struct http http = {.state = state, .search = search_new(&table)};
+    const char *problem = NULL;
+    *ret = (struct searched){0};
+    for (size_t at = 0, size = strlen(text); at < size && !ret->is_stopped; at += piece) {
+        size_t part = size - at < piece ? size - at : piece;
+        ret->is_stopped = http_take(&http, host, 80, text + at, part, &ret->out, &problem) != (ptrdiff_t)part;
+    }
+    if (!ret->is_stopped)
+        ret->is_stopped = http_finish(&http, &ret->out, &problem) < 0;
+    ret->found = http.search->leaks.found_count;
+    http_free(&http);
+    leak_table_free(&table);
+}
+
+#define POST_OF(size) "POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: " #size "\r\n\r\n"
+#define CHUNKS        "POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+TEST(a_key_in_a_request_is_found_in_every_place_and_with_block_nothing_of_it_passes)
+{
+    static const char *const with_key[] = {
+        "GET /?k=" KEY " HTTP/1.1\r\nHost: a.test\r\n\r\n",
+        HEAD "X-Note: " KEY "\r\n\r\n",
+        POST_OF(44) "a b " KEY,
+        POST_OF(42) KEY " b",
+        CHUNKS "c\r\nx ghp_R4nd0m\r\n1f\r\nLettersThatNobodyEverUsed01Xyz \r\n0\r\n\r\n",
+        CHUNKS "28\r\n" KEY "\r\n0\r\n\r\n",
+    };
+    struct searched got;
+    for (size_t i = 0; i < array_len(with_key); i++) {
+        for (size_t piece = 1; piece < 200; piece += 13) {
+            pass_searched(HTTP_HEAD, "a.test", LEAK_BLOCK, with_key[i], piece, &got);
+            CHECK(got.is_stopped && got.found == 1 && got.out.size == 0);
+            buf_free(&got.out);
+            pass_searched(HTTP_HEAD, "a.test", LEAK_WARN, with_key[i], piece, &got);
+            CHECK(!got.is_stopped && got.found == 1);
+            CHECK_STR(buf_text(&got.out), with_key[i]);
+            buf_free(&got.out);
+            pass_searched(HTTP_UNKNOWN, "a.test", LEAK_BLOCK, with_key[i], piece, &got);
+            CHECK(got.is_stopped && got.out.size <= 4); /* the method, at most */
+            buf_free(&got.out);
+        }
+    }
+}
+
+TEST(requests_without_a_secret_pass_unchanged_and_in_time)
+{
+    static const char *const fine[] = {
+        HEAD "\r\n" HEAD "Authorization: Bearer " KEY "\r\n\r\n",
+        POST_OF(4) "abcd" POST_OF(1) "x" HEAD "\r\n",
+        CHUNKS "3\r\nabc\r\n0\r\n\r\n" POST_OF(1) "x",
+        ("POST / HTTP/1.1\r\nHost: a.test\r\nContent-Encoding: gzip\r\nContent-Length: 40\r\n\r\n" KEY),
+    };
+    struct searched got;
+    for (size_t i = 0; i < array_len(fine); i++) {
+        for (size_t piece = 1; piece < 200; piece += 13) {
+            pass_searched(HTTP_HEAD, "a.test", LEAK_BLOCK, fine[i], piece, &got);
+            CHECK(!got.is_stopped && got.found == 0);
+            CHECK_STR(buf_text(&got.out), fine[i]);
+            buf_free(&got.out);
+        }
+    }
+    pass_searched(HTTP_HEAD, "a.test", LEAK_BLOCK, POST_OF(9) "a b", 7, &got);
+    CHECK_INT(got.out.size, 0); /* its end decides */
+    buf_free(&got.out);
+    pass_searched(HTTP_HEAD, "a.test", LEAK_BLOCK,
+                  HEAD "Expect: 100-continue\r\nContent-Length: 40\r\n\r\n" KEY, 7, &got);
+    CHECK_STR(buf_text(&got.out), HEAD "Expect: 100-continue\r\nContent-Length: 40\r\n\r\n");
+    CHECK(got.is_stopped);
+    buf_free(&got.out);
+}
+
+TEST(of_large_content_what_lies_far_before_the_secret_passes)
+{
+    enum { BEFORE = 300000 };
+    static char text[BEFORE + 200];
+    struct searched got;
+    int size = snprintf(text, sizeof(text), "%s", POST_OF(300040));
+    memset(text + size, ' ', BEFORE);
+    snprintf(text + size + BEFORE, sizeof(text) - (size_t)size - BEFORE, "%s", KEY);
+    for (size_t piece = 1000; piece < 40000; piece *= 3) {
+        pass_searched(HTTP_HEAD, "a.test", LEAK_BLOCK, text, piece, &got);
+        CHECK(got.is_stopped && got.out.size > 200000 && got.out.size <= (size_t)size + BEFORE - 40000);
+        CHECK(memcmp(got.out.bytes, text, got.out.size) == 0);
+        buf_free(&got.out);
+    }
+}
+
+TEST(other_protocols_are_not_searched_and_an_unfinished_line_is)
+{
+    static const char *const others[] = {
+        "ruok",   "stats " KEY "\r\n" KEY, "\x16\x03\x01" KEY,
+        "PUT it", "EHLO me\r\n" KEY,       "{\"a\": \"" KEY "\"}",
+    };
+    struct searched got;
+    for (size_t i = 0; i < array_len(others); i++) {
+        for (size_t piece = 1; piece < 60; piece += 7) {
+            pass_searched(HTTP_UNKNOWN, NULL, LEAK_BLOCK, others[i], piece, &got);
+            CHECK(!got.is_stopped && got.found == 0);
+            CHECK_STR(buf_text(&got.out), others[i]);
+            buf_free(&got.out);
+        }
+    }
+    pass_searched(HTTP_UNKNOWN, NULL, LEAK_BLOCK, "GET /" KEY, 100, &got);
+    CHECK(got.is_stopped && got.out.size == 0);
+    buf_free(&got.out);
+}
+
+TEST(without_a_name_requests_may_be_for_any_host_and_ask_for_a_tunnel)
+{
+    static const char *const fine[] = {
+        "GET http://b.test/ HTTP/1.1\r\nHost: b.test\r\n\r\n",
+        "GET / HTTP/1.0\r\n\r\n",
+        "GET http://b.test/\r\n",
+        "CONNECT b.test:443 HTTP/1.1\r\n\r\n\x16\x03\x01" KEY,
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" KEY,
+    };
+    struct searched got;
+    for (size_t i = 0; i < array_len(fine); i++) {
+        pass_searched(HTTP_UNKNOWN, NULL, LEAK_BLOCK, fine[i], 7, &got);
+        CHECK(!got.is_stopped && got.found == 0);
+        CHECK_STR(buf_text(&got.out), fine[i]);
+        buf_free(&got.out);
+    }
+    pass_searched(HTTP_UNKNOWN, NULL, LEAK_BLOCK, "GET / HTTP/1.0\r\n\r\nCONNECT b.test:1 HTTP/1.1\r\n\r\n",
+                  7, &got);
+    CHECK(got.is_stopped); /* only the first request may */
+    buf_free(&got.out);
 }
 
 /* --- addresses --------------------------------------------------------------------------------------------------- */

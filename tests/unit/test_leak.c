@@ -3,8 +3,8 @@
 
 #include "base/arena.h"
 #include "base/base64.h"
+#include "journal/leak.h"
 #include "unit.h"
-#include "vault/leak.h"
 
 /* Made up, of the right shape. */
 static const char github[] = "ghp_R4nd0mLettersThatNobodyEverUsed01Xyz";

@@ -5,6 +5,7 @@
 #include "base/base64.h"
 #include "base/token.h"
 #include "home/login.h"
+#include "policy/parse.h"
 #include "unit.h"
 #include "vault/body.h"
 #include "vault/carrier.h"
@@ -673,6 +674,48 @@ TEST(only_the_requests_that_git_makes_get_a_token)
     CHECK(!repository_read(settings_of_forge(), "a.test", 8443, text("GET"), text(upload)).forge);
     CHECK(repository_has(settings_of_forge(), "a.test", 443, "/acme/app.git/info/refs"));
     CHECK(!repository_has(settings_of_forge(), "a.test", 443, "/acme/app.git/info/lfs"));
+}
+
+static void add_api(struct vault_settings *settings, const char *name, const char *object)
+{
+    static const struct source source = {.layer = LAYER_USER};
+    struct diags diags = {.arena = &settings->arena};
+    auto_vec rule_list rules = {0};
+    parse_argument(&settings->arena, &source, VERB_CONNECT, object, &rules, &diags);
+    if (CHECK(rules.count == 1))
+        vec_push(&settings->apis, ((struct vault_api){name, rules.at[0]}));
+}
+
+TEST(a_token_goes_with_the_requests_that_its_lines_name)
+{
+    static struct vault_settings settings;
+    add_api(&settings, "a.test/acme/app", "api.a.test:443/repos/acme/app/pulls GET,POST");
+    add_api(&settings, "a.test/acme/lib",
+            "api.a.test:443/repos/acme/lib/pulls/"
+            "** GET");
+    static const struct {
+        const char *method, *target, *secret;
+    } tries[] = {
+        {"GET", "/repos/acme/app/pulls", "a.test/acme/app"},
+        {"POST", "/repos/acme/app/pulls/?x=/merge", "a.test/acme/app"},
+        {"HEAD", "/repos/acme/lib/pulls/1", "a.test/acme/lib"},
+        {"POST", "/repos/acme/lib/pulls/1", NULL},
+        {"PUT", "/repos/acme/app/pulls", NULL},
+        {"GET", "/repos/acme/app/pulls/1", NULL},
+        {"GET", "/repos/acme/lib/pulls/../../app", NULL},
+        {"GET", "/repos/acme/lib/pulls/%2e%2e/x", NULL},
+        {"GET", "/repos/Acme/app/pulls", NULL},
+        {"GET", "/repos/{forge}/pulls", NULL},
+        {"GET", "/", NULL},
+    };
+    for (size_t i = 0; i < array_len(tries); i++)
+        CHECK_STR(
+            repository_api_token(&settings, "api.a.test", 443, text(tries[i].method), text(tries[i].target)),
+            tries[i].secret);
+    CHECK(!repository_api_token(&settings, "a.test", 443, text("GET"), text(tries[0].target)));
+    CHECK(!repository_api_token(&settings, "api.a.test", 8443, text("GET"), text(tries[0].target)));
+    vec_free(&settings.apis);
+    arena_free(&settings.arena);
 }
 
 /* What becomes of a push whose content comes in pieces of that size. */

@@ -193,3 +193,116 @@ def the_value_of_a_variable_that_stays_outside_is_found(session):
     assert done.out == "403\n" and "the value of $API_KEY" in [event[0] for event in told(session)], done
     control = python(session, code, policy(session, "leak off"), env)
     assert control.out == "200 200 200 200 200 200\n", control
+
+
+def made_up(number) -> str:
+    """A token of no known format."""
+    return f"tK{number:02}wQ7zLx9Rm4Vb2Nc8Jd5Fg"
+
+
+def b64(text) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+# Each file as its program writes it, and the token that must be found; {T} stands for it.
+FILES = {
+    ".netrc": ("machine api.test\n  login me\n  password {T}\n", None),
+    ".npmrc": ("registry=https://registry.npmjs.org/\n//registry.corp:8080/npm/:_authToken={T}\nemail=a.long.ordinary.name1@corp.test\n", None),
+    ".yarnrc.yml": ('npmRegistries:\n  "https://registry.corp":\n    npmAuthToken: "{T}"\n', None),
+    ".pypirc": ("[pypi]\nusername = __token__\npassword = {T}\n", None),
+    ".cargo/credentials": ('[registry]\ntoken = "{T}"\n', None),
+    ".cargo/credentials.toml": ('[registries.corp]\ntoken = "Bearer {T}"\n', None),
+    ".aws/credentials": ("[default]\naws_access_key_id = AKIAABCDEFGHIJ234567\naws_secret_access_key = {T}\n", None),
+    ".git-credentials": ("https://me:{T}@git.test\n", None),
+    ".config/git/credentials": ("https://{T}:x-oauth-basic@git.test\n", None),
+    ".config/gh/hosts.yml": ("github.com:\n    users:\n        me:\n            oauth_token: {T}\n    git_protocol: https\n", None),
+    ".config/glab-cli/config.yml": ("hosts:\n    gitlab.com:\n        token: {T}\n", None),
+    ".docker/config.json": ('{"auths": {"registry.test": {"auth": "{T}"}}}', lambda token: b64(f"me:{token}")),
+    ".claude/.credentials.json": ('{"claudeAiOauth": {"accessToken": "{T}", "expiresAt": 1}}', None),
+    ".codex/auth.json": ('{"tokens": {"refresh_token": "{T}", "account_id": "0c6f2a1e-9b7d-4f3e-8a51-2d4b6c8e0f1a"}}', None),
+    ".gemini/oauth_creds.json": ('{"access_token": "{T}"}', None),
+    ".qwen/oauth_creds.json": ('{"refresh_token": "{T}"}', None),
+    ".pi/agent/auth.json": ('{"openai": {"type": "api_key", "key": "{T}"}}', None),
+    ".cline/data/secrets.json": ('{"openRouterApiKey": "{T}"}', None),
+    ".local/share/opencode/auth.json": ('{"anthropic": {"type": "oauth", "refresh": "{T}"}}', None),
+    ".config/github-copilot/apps.json": ('{"github.com:x": {"user": "me", "oauth_token": "{T}"}}', None),
+}
+
+
+class Files:
+    """The files in the user's home, each with a token of its own."""
+
+    def __init__(self, session, texts):
+        self.paths = [session.home / name for name in texts]
+        for path, text in zip(self.paths, texts.values(), strict=True):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for path in self.paths:
+            path.unlink(missing_ok=True)
+
+
+@test
+@sanitized_too
+def the_token_of_each_known_file_is_found_plain_and_in_base64(session):
+    tokens = {name: made_up(number) for number, name in enumerate(FILES)}
+    texts = {name: text.replace("{T}", (wrap or str)(tokens[name])) for name, (text, wrap) in FILES.items()}
+    bodies = [body for token in tokens.values() for body in (token, f'{{"x": "{b64("some text " + token + " and more")}"}}')]
+    (session.work / "bodies").write_text(json.dumps(bodies))  # not in the arguments, which the journal has
+    code = "print(*[post('/', body)[0] for body in json.load(open('bodies'))])"
+    with Files(session, texts):
+        done = python(session, code, policy(session, "leak block"))
+        assert done.out.split() == ["403"] * len(bodies) and requests(session) == [], done
+        found = {what for what, _, _, did in told(session) if did == "stopped"}
+        assert found == {f"a token of ~/{name}" for name in FILES}, found
+        assert not [token for token in tokens.values() if token in json.dumps(session.journal())]
+        done = python(session, code)  # `leak warn`
+        assert done.out.split() == ["200"] * len(bodies) and len(requests(session)) == len(bodies), done
+        assert {what for what, _, _, did in told(session) if did == "passed on"} == found
+        before = len(told(session))
+        done = python(session, code, policy(session, "leak off"))  # the control
+        assert done.out.split() == ["200"] * len(bodies) and len(told(session)) == before, done
+    done = python(session, code, policy(session, "leak block"))  # the control: nobody knows these words without the files
+    assert done.out.split() == ["200"] * len(bodies) and len(told(session)) == before, done
+
+
+@test
+@sanitized_too
+def ordinary_words_of_these_files_are_no_leak(session):
+    texts = {".netrc": "machine a-long-name-of-a-machine-7.test login a-long-name-of-a-user-7 password short1\n",
+             ".npmrc": "//registry.npmjs.org/:_authToken=${A_VARIABLE_OF_2026_X}\nregistry=https://a-registry-of-2026.corp.test/npm\n_auth=\n; _password=aComment0123456789xyz\n",
+             ".git-credentials": "https://a-long-name-of-a-user-7:password@git-server-0123.test\n",
+             ".docker/config.json": '{"auths": {"a-registry-of-2026.corp.test": {}}, "credsStore": "secretservice-0123456789"}',
+             ".codex/auth.json": '{"tokens": {"id_token": "aGVhZGVyMDEy.Y2xhaW1zMDEyMzQ1Njc4.c2lnbmF0dXJlMDEyMzQ1", "account_id": "0c6f2a1e-9b7d-4f3e-8a51-2d4b6c8e0f1a"}}',
+             ".pypirc": "[pypi]\nusername = a-long-name-of-a-user-7\npassword = correct-horse-battery\n"}
+    words = ["a-long-name-of-a-machine-7.test", "a-long-name-of-a-user-7", "short1", "a-registry-of-2026.corp.test", "aComment0123456789xyz", "git-server-0123.test",
+             "secretservice-0123456789", "0c6f2a1e-9b7d-4f3e-8a51-2d4b6c8e0f1a", "aGVhZGVyMDEy.Y2xhaW1zMDEyMzQ1Njc4.another-signature", "correct-horse-battery", "password"]
+    with Files(session, texts):
+        done = python(session, f"print(*[post('/', body)[0] for body in {words!r}])", policy(session, "leak block"))
+    assert done.out.split() == ["200"] * len(words) and told(session) == [], (done, told(session))
+
+
+@test
+def what_the_policy_shows_may_be_sent(session):
+    """A login that is inside is sent by its program: that is no leak, wherever it goes."""
+    token, other = made_up(91), made_up(92)
+    code = f"print(post('/', {token!r})[0], post('/', '', Authorization='Bearer ' + {token!r})[0], post('/', {other!r})[0])"
+    with Files(session, {".netrc": f"machine a.test password {token}\n", ".npmrc": f"//r.test/:_authToken={other}\n"}):
+        done = python(session, code, [*policy(session, "leak block"), f"read {session.home}/.netrc"])
+        assert done.out == "200 200 403\n", done
+        done = python(session, code, [*policy(session, "leak block"), "env GIVEN"], caller(session, GIVEN=other))
+        assert done.out == "403 403 200\n", done
+
+
+@test
+def a_file_that_cannot_be_read_is_said_to_be_not_searched(session):
+    token = made_up(93)
+    with Files(session, {".docker/config.json": '{"auths": {"a": {"auth": ', ".netrc": f"machine a.test password {token}\n", ".pypirc": "x" * (1 << 20) + "x\n"}):
+        done = python(session, f"print(post('/', {token!r})[0])", policy(session, "leak block"))
+    assert done.out == "403\n", done
+    why = sorted(event["why"] for event in session.events("network-trouble"))
+    assert why == [f"requests are not searched for tokens of ~/{name}, which cannot be read" for name in (".docker/config.json", ".pypirc")], why

@@ -207,10 +207,9 @@ def old_tls_is_refused(session):
 
 @test
 def the_sessions_authority_is_for_its_hosts_alone(session):
-    done = session.run(RULES, "openssl", "x509", "-in", "/run/bawn/certificate.pem", "-noout", "-ext", "nameConstraints,basicConstraints",
-                       env=caller(session))
+    done = session.run(RULES, "sh", "-c", 'exec openssl x509 -in "$NODE_EXTRA_CA_CERTS" -noout -ext nameConstraints,basicConstraints', env=caller(session))
     assert "X509v3 Name Constraints: critical\n    Permitted:\n      DNS:allowed.test\n" in done.out and "pathlen:0" in done.out, done
-    keys = session.run(RULES, "sh", "-c", "grep -rl 'PRIVATE KEY' /run/bawn /tmp ~ 2>/dev/null; true", env=caller(session))
+    keys = session.run(RULES, "sh", "-c", "grep -rl 'PRIVATE KEY' /run/bawn /tmp ~ $TMPDIR 2>/dev/null; true", env=caller(session))
     assert keys.out == "", keys
 
 

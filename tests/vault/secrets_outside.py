@@ -2,6 +2,7 @@
 import base64
 import os
 import pathlib
+import re
 import shutil
 import signal
 
@@ -107,7 +108,7 @@ for pid in filter(str.isdigit, os.listdir("/proc")):
                 except (OSError, ValueError, OverflowError): continue
                 if data.count(wanted) > (1 if pid == str(os.getpid()) and b"" else 0) and pid != str(os.getpid()): found.add(f"/proc/{pid}/mem")
     except OSError: pass
-for top in (os.environ["HOME"], os.getcwd(), "/tmp", "/run", "/var/tmp", "/dev/shm"):
+for top in (os.environ["HOME"], os.getcwd(), os.environ.get("TMPDIR", "/tmp"), "/tmp", "/run", "/var/tmp", "/dev/shm"):
     for folder, _, names in os.walk(top):
         for name in names: look(os.path.join(folder, name))
 print(sorted(found))
@@ -270,19 +271,96 @@ def the_users_own_certificates_stay_trusted(session):
 
 @test
 def a_run_without_secrets_starts_no_vault(session):
-    done = session.run(["connect allowed.test", "secret API_KEY to allowed.test"], "sh", "-c", "ls /run/bawn; env | grep -c API_KEY",
+    done = session.run(["connect allowed.test", "secret API_KEY to allowed.test"], "sh", "-c", 'ls /run/bawn "$TMPDIR/bawn"; env | grep -c API_KEY',
                        env={"SSL_CERT_FILE": str(session.work / "cert.pem")})
     assert "certificate" not in done.out and done.out.endswith("0\n"), done
 
 
+def parts_of_vault() -> dict:
+    """name → process numbers"""
+    found = {"front": [], "back": []}
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        name = path.read_bytes().split(b"\0")[0].decode(errors="replace")
+        if name.startswith("bawn-vault-"):
+            found[name.removeprefix("bawn-vault-")].append(int(path.parent.name))
+    return found
+
+
+RESET = r"000\n(35|52|55|56)\n"  # curl: the connection was reset
+ONE_REQUEST = "curl -sS -m 20 -o /dev/null -w '%{http_code}\\n' -H \"x-api-key: $API_KEY\" https://allowed.test/; echo $?"
+TWICE = f"echo up; read line; {ONE_REQUEST}; read line; {ONE_REQUEST}"
+
+
+def say(process, line="go\n"):
+    process.stdin.write(line)
+    process.stdin.flush()
+
+
+@test
+def the_back_starts_with_the_first_connection(session):
+    """The control of the next three: there is a front and no back, and then there are both."""
+    process = session.start([*RULES, "connect other.test"], "sh", "-c", "curl -sS -m 20 -o /dev/null https://other.test/; " + TWICE, env=caller(session))
+    assert process.stdout.readline() == "up\n"
+    parts = parts_of_vault()
+    assert [len(parts["front"]), len(parts["back"])] == [1, 0], parts
+    say(process)
+    assert process.stdout.readline() + process.stdout.readline() == "200\n0\n"
+    parts = parts_of_vault()
+    assert [len(parts["front"]), len(parts["back"])] == [1, 1], parts
+    out, _ = process.communicate("go\n", timeout=30)
+    assert out == "200\n0\n", out
+    assert [headers.get("x-api-key") for _, _, headers, _ in requests(session)] == [None, SECRET, SECRET]
+    assert not session.events("vault-died") and not session.events("network-trouble"), session.journal()
+
+
 @test
 def a_killed_vault_fails_closed(session):
-    process = session.start(RULES, "sh", "-c", "echo up; read line; curl -sS -m 10 -H \"x-api-key: $API_KEY\" https://allowed.test/; echo $?",
-                            env=caller(session))
+    process = session.start(RULES, "sh", "-c", TWICE, env=caller(session))
     assert process.stdout.readline() == "up\n"
-    parts = [int(path.parent.name) for path in pathlib.Path("/proc").glob("[0-9]*/cmdline") if path.read_bytes().startswith(b"bawn-vault-back")]
-    assert len(parts) == 1, parts
-    os.kill(parts[0], signal.SIGKILL)
+    say(process)
+    assert process.stdout.readline() + process.stdout.readline() == "200\n0\n"
+    os.kill(parts_of_vault()["back"][0], signal.SIGKILL)
     out, _ = process.communicate("go\n", timeout=30)
-    assert out == "35\n" or out == "56\n", out  # curl: the connection was reset
-    assert requests(session) == [] and session.events("vault-died"), session.journal()
+    assert re.fullmatch(RESET, out), out
+    assert len(requests(session)) == 1 and len(session.events("vault-died")) == 1, session.journal()
+
+
+@test
+def a_front_that_is_killed_before_its_first_connection_fails_closed(session):
+    process = session.start(RULES, "sh", "-c", TWICE, env=caller(session))
+    assert process.stdout.readline() == "up\n"
+    os.kill(parts_of_vault()["front"][0], signal.SIGKILL)
+    out, _ = process.communicate("go\ngo\n", timeout=30)
+    assert re.fullmatch(RESET * 2, out), out
+    assert requests(session) == [] and [event["status"] for event in session.events("vault-died")] == ["137"], session.journal()
+    assert parts_of_vault() == {"front": [], "back": []}
+
+
+@test
+def a_back_that_cannot_start_is_reported_and_fails_closed(session):
+    """The program is the real one, but for the back, which is told by the number of its descriptors."""
+    programs = session.home / "programs"
+    programs.mkdir()
+    for name in ("bawn", "bawn-egress", "bawn-vault"):
+        shutil.copy2(pathlib.Path(os.environ["BAWN"]).parent / name, programs / name)
+    (programs / "bawn-vault").rename(programs / "real")
+    (programs / "bawn-vault").write_text('#!/bin/bash\n[ $# = 4 ] && exec -a bawn-vault-front "${0%/*}/real" "$@"\nexit 3\n')
+    (programs / "bawn-vault").chmod(0o755)
+    usual = session.command
+    session.command = lambda rules, command: [str(programs / "bawn"), *usual(rules, command)[1:]]
+    done = session.run(RULES, "sh", "-c", f"{ONE_REQUEST}; {ONE_REQUEST}", env=caller(session))
+    assert re.fullmatch(RESET * 2, done.out), done
+    assert [event["why"] for event in session.events("network-trouble")] == ["bawn-vault cannot start: it ended when it was started"], session.journal()
+    assert requests(session) == [] and len(session.events("vault-died")) == 1, session.journal()
+    said = session.on_terminal(RULES, "sh", "-c", ONE_REQUEST, env=caller(session))
+    assert "bawn-vault cannot start" in said, said
+
+
+@test
+def a_limit_that_forbids_the_back_its_locked_memory_refuses_the_run(session):
+    """Root may lock memory all the same."""
+    for size, is_enough in ((65536, True), (32768, os.environ["BAWN_EGRESS_PART"] == "root")):
+        process = session.start(RULES, "sh", "-c", ONE_REQUEST, env=caller(session), prefix=["prlimit", f"--memlock={size}:{size}"])
+        out, errors = process.communicate(timeout=30)
+        assert (process.returncode, out) == ((0, "200\n0\n") if is_enough else (125, "")), (out, errors)
+        assert is_enough or "cannot lock memory for secrets: bawn-vault needs 64 KiB" in errors, errors

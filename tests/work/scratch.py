@@ -24,6 +24,7 @@ import traceback
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 SANITIZED = os.environ.get("BAWN_SANITIZED") == "1"
+IN_CONTAINER = bool(os.environ.get("BAWN_BARE_CHOSEN"))
 PATIENCE = 60 if SANITIZED else 20  # seconds, for what should take milliseconds
 
 
@@ -340,6 +341,42 @@ class Claims:
             if wanted in name:
                 with tap.test(name):
                     test(place)
+
+
+class Walled(Place):
+    """Where one pass of the claims works, with the flags that choose its walls. In a container bawn chooses them by itself (tests/container)."""
+
+    def __init__(self, place, is_bare):
+        super().__init__(place.folder("bare" if is_bare else "full"), place.bawn)
+        self.is_bare = is_bare
+        self.walls = ("--walls", "landlock") if is_bare and not IN_CONTAINER else ()
+
+    def run(self, *words, flags=("--net", "off"), **options):
+        return super().run(*words, flags=(*self.walls, *flags), **options)
+
+
+class BareTap(Tap):
+    """Names the claims of the second pass."""
+
+    def __init__(self, tap):
+        super().__init__()
+        self.tap = tap
+
+    def ok(self, good, name, *diagnostics):
+        return self.tap.ok(good, f"without namespaces: {name}", *diagnostics)
+
+    def skip(self, name, reason):
+        self.tap.skip(f"without namespaces: {name}", reason)
+
+
+def in_both(claims, *claims_bare):
+    """For main(): makes the claims with namespaces and then without; after those, claims of walls without namespaces alone."""
+    def run(tap, place):
+        if not IN_CONTAINER:
+            claims.run(tap, Walled(place, False))
+        for each in (claims, *claims_bare):
+            each.run(BareTap(tap), Walled(place, True))
+    return run
 
 
 class Counted(Tap):

@@ -30,7 +30,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
+#include "base/attr.h"
 #include "base/bytes.h"
+#include "base/err.h"
 #include "base/key_format.h"
 #include "base/vec.h"
 #include "journal/leaked.h"
@@ -43,7 +46,11 @@ struct leak_known {
     unsigned char digest[KEY_WORD_DIGEST];
 };
 
+/* What is done about a secret of the host in a request. */
+enum leak_answer { LEAK_IGNORE, LEAK_WARN, LEAK_BLOCK };
+
 struct leak_table {
+    enum leak_answer answer;
     unsigned char salt[KEY_WORD_SALT];
     VEC(struct leak_known) known;
     VEC(struct bytes) placeholders; /* the beginning of each: they have the format of a key, and are none */
@@ -57,6 +64,10 @@ bool leak_add_digest(struct leak_table *table, enum leak_kind kind, const char *
 /* The text must stay. */
 void leak_add_placeholder(struct leak_table *table, struct bytes placeholder);
 void leak_table_free(struct leak_table *table);
+
+/* bawn's lines without their first word: `leak warn|block KEY`, and `known KIND SIZE HASH NAME`. Further ones than the table takes are not searched for. */
+int leak_take_answer(struct leak_table *table, char *rest, struct err *err) must_check;
+int leak_take_known(struct leak_table *table, struct arena *arena, char *rest, struct err *err) must_check;
 
 enum { LEAK_LINES = 4, LEAK_BASE64_LANES = 4, LEAK_HEX_LANES = 2 };
 enum { LEAK_BASE64_RUN = 24, LEAK_HEX_RUN = 2 * KEY_WORD_SHORTEST };

@@ -1,35 +1,8 @@
-#include "vault/leak.h"
+#include "journal/leak.h"
 
 #include <string.h>
 
 #include "base/attr.h"
-
-/* --- what is known ---------------------------------------------------------------------------------------------------- */
-
-bool leak_add_digest(struct leak_table *table, enum leak_kind kind, const char *name, size_t size,
-                     const unsigned char digest[KEY_WORD_DIGEST])
-{
-    if (table->known.count == LEAK_MOST_KNOWN || size < KEY_WORD_SHORTEST || size > KEY_WORD_LONGEST)
-        return false;
-    struct leak_known known = {.kind = kind, .name = name};
-    memcpy(known.digest, digest, KEY_WORD_DIGEST);
-    vec_push(&table->known, known);
-    table->has_size[size] = true;
-    return true;
-}
-
-void leak_add_placeholder(struct leak_table *table, struct bytes placeholder)
-{
-    if (placeholder.size > LEAK_PLACEHOLDER)
-        placeholder.size = LEAK_PLACEHOLDER;
-    vec_push(&table->placeholders, placeholder);
-}
-
-void leak_table_free(struct leak_table *table)
-{
-    vec_free(&table->known);
-    vec_free(&table->placeholders);
-}
 
 static bool is_placeholder(const struct leak_table *table, struct bytes word)
 {

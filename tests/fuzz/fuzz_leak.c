@@ -7,7 +7,7 @@
 
 #include "base/base64.h"
 #include "fuzz.h"
-#include "vault/leak.h"
+#include "journal/leak.h"
 
 static const char canary[] = "AKIAZ5CANARYQ2W3E4R5";
 

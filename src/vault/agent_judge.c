@@ -1,0 +1,104 @@
+#include <string.h>
+
+#include "base/names.h"
+#include "vault/agent.h"
+
+const char *agent_refusal_word(enum agent_refusal refusal)
+{
+    static const char *const words[] = {
+#define X(id, word) [id] = word,
+        AGENT_REFUSALS(X)
+#undef X
+    };
+    return words[refusal];
+}
+
+static bool is_for_key(const struct agent_rule *rule, struct bytes key)
+{
+    char hash[SHA256_HEX_SIZE];
+    if (!bytes_known(key))
+        return false;
+    sha256_hex(key.at, key.size, hash);
+    return strcmp(hash, rule->hash) == 0;
+}
+
+static const struct agent_host *find_host(const struct agent_rule *rule, struct bytes host_key)
+{
+    vec_each (const struct agent_host, host, &rule->hosts) {
+        if (bytes_equal(host->key, host_key))
+            return host;
+    }
+    return NULL;
+}
+
+const struct agent_rule *agent_find_rule(const struct agent_state *state, struct bytes key)
+{
+    vec_each (const struct agent_rule, rule, &state->rules) {
+        if (is_for_key(rule, key))
+            return rule;
+    }
+    return NULL;
+}
+
+/* Only keys that a rule names come to the cryptography: they are the user's own known hosts. */
+static enum agent_refusal judge_host(const struct agent_state *state, const struct agent_request *request)
+{
+    bool is_named = false;
+    vec_each (const struct agent_rule, rule, &state->rules)
+        is_named |= find_host(rule, request->host_key) != NULL;
+    if (!is_named)
+        return AGENT_STRANGE;
+    return state->verify(request->host_key, request->signature, request->session) ? AGENT_NOT_REFUSED
+                                                                                  : AGENT_FORGED;
+}
+
+bool agent_bind(struct agent_state *state, const struct agent_request *request)
+{
+    state->is_forwarded |= request->is_forwarding || ++state->bindings > AGENT_MOST_BINDINGS;
+    state->session_size = state->host_key.size = 0;
+    if (state->is_forwarded || request->session.size > sizeof(state->session)) {
+        state->bound = AGENT_FORWARDED;
+        return false;
+    }
+    state->bound = judge_host(state, request);
+    if (state->bound != AGENT_NOT_REFUSED)
+        return false;
+    memcpy(state->session, request->session.at, request->session.size);
+    state->session_size = request->session.size;
+    buf_add(&state->host_key, request->host_key.at, request->host_key.size);
+    return true;
+}
+
+enum agent_refusal agent_judge(const struct agent_state *state, const struct agent_request *login,
+                               unsigned *ret_rule, unsigned *ret_host)
+{
+    struct bytes host_key = bytes_of(state->host_key.bytes, state->host_key.size),
+                 session = bytes_of((const char *)state->session, state->session_size);
+    if (!agent_find_rule(state, login->key))
+        return AGENT_OTHER_KEY;
+    if (login->kind != AGENT_LOGIN)
+        return AGENT_NO_LOGIN;
+    if (state->bound != AGENT_NOT_REFUSED)
+        return state->bound;
+    if (!bytes_equal(session, login->session) ||
+        (login->is_bound_itself && !bytes_equal(host_key, login->host_key)))
+        return AGENT_OTHER_SESSION;
+    for (size_t i = 0; i < state->rules.count; i++) {
+        const struct agent_rule *rule = &state->rules.at[i];
+        const struct agent_host *host = is_for_key(rule, login->key) ? find_host(rule, host_key) : NULL;
+        if (!host)
+            continue;
+        *ret_rule = (unsigned)i;
+        *ret_host = host->number;
+        return AGENT_NOT_REFUSED;
+    }
+    return AGENT_STRANGE;
+}
+
+void agent_state_free(struct agent_state *state)
+{
+    vec_each (struct agent_rule, rule, &state->rules)
+        vec_free(&rule->hosts);
+    vec_free(&state->rules);
+    buf_free(&state->host_key);
+}
