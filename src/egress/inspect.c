@@ -213,19 +213,19 @@ void connection_search_nameless(struct connection *connection)
 /* Reports the secrets that were found in a request. Returns false if it was stopped for that. */
 static bool leaks_may_pass(struct connection *connection)
 {
-    struct leak_search *search = connection->http.search ? &connection->http.search->leaks : NULL;
+    struct leak_search *leaks = connection->http.search ? &connection->http.search->leaks : NULL;
     auto_arena struct arena scratch = {0};
     char text[ENDPOINT_TEXT_SIZE];
     const char *host = connection_host(connection, text);
-    if (!search || !search->found_count)
+    if (!leaks || !leaks->found_count)
         return true;
-    bool is_stopped = search->table->answer == LEAK_BLOCK;
-    for (size_t i = 0; i < search->found_count; i++)
+    bool is_stopped = leaks->table->answer == LEAK_BLOCK;
+    for (size_t i = 0; i < leaks->found_count; i++)
         connection_tell(connection, TOLD_LEAK,
-                        arena_printf(&scratch, "%s %s %s", leak_kind_name(search->found[i].kind),
-                                     is_stopped ? "stopped" : "passed", search->found[i].name));
-    const char *what = leak_what(&scratch, search->found[0].kind, search->found[0].name);
-    search->found_count = 0;
+                        arena_printf(&scratch, "%s %s %s", leak_kind_name(leaks->found[i].kind),
+                                     is_stopped ? "stopped" : "passed", leaks->found[i].name));
+    const char *what = leak_what(&scratch, leaks->found[0].kind, leaks->found[0].name);
+    leaks->found_count = 0;
     if (is_stopped) /* which may free the search */
         connection_forbid(connection, arena_printf(&scratch, "%s.\n", leak_refusal(&scratch, host, what)));
     return !is_stopped;

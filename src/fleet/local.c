@@ -37,15 +37,18 @@ struct worker_ahead {
     int go_fd; /* the socket for its word */
 };
 
+typedef VEC(struct worker_began) worker_list;
+typedef VEC(struct worker_ahead) ahead_list;
+
 struct engine_state {
-    size_t next;                      /* all tasks before this one have begun, or never will */
-    bool *is_begun;                   /* for each task: it has begun, or never will */
-    VEC(struct worker_began) workers; /* whose command has not ended … */
-    process_list ending;              /* … and the others */
-    int told_fd, tell_fd;             /* the socket */
-    VEC(struct worker_ahead) ahead;   /* in the order of their tasks */
-    bool is_quick;                    /* the last command that ended was */
-    bool has_failed_ahead;            /* a worker ended before it got its word: this is not tried again */
+    size_t next;           /* all tasks before this one have begun, or never will */
+    bool *is_begun;        /* for each task: it has begun, or never will */
+    worker_list workers;   /* whose command has not ended … */
+    process_list ending;   /* … and the others */
+    int told_fd, tell_fd;  /* the socket */
+    ahead_list ahead;      /* in the order of their tasks */
+    bool is_quick;         /* the last command that ended was */
+    bool has_failed_ahead; /* a worker ended before it got its word: this is not tried again */
     bool is_cancelled;
 };
 

@@ -293,10 +293,10 @@ static int work(const struct caller *caller, struct worker *worker, char *const 
                  : load_request(caller, &loaded) ? err_set(err, "there is no home directory")
                                                  : 0;
     worker->attempt.state = loaded.request.starts[START_STATE];
-    if (worked == 0)
+    if (worked == 0) {
         scatter_sessions(worker);
-    if (worked == 0)
         worked = run_task(caller, &task, worker, &request, err);
+    }
     task_free(&task);
     return worked;
 }
