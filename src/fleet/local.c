@@ -37,7 +37,9 @@ struct worker_ahead {
     int go_fd; /* the socket for its word */
 };
 
+/* cppcheck-suppress unusedStructMember; vec_push uses it */
 typedef VEC(struct worker_began) worker_list;
+/* cppcheck-suppress unusedStructMember; vec_push uses it */
 typedef VEC(struct worker_ahead) ahead_list;
 
 struct engine_state {
