@@ -30,7 +30,7 @@ static struct timespec deadline_in(uint64_t milliseconds)
 int snapshot_open_trees(const struct store *store, struct err *err)
 {
     int fd = open_directory_at(store->folder_fd, "trees");
-    if (fd < 0 && errno == ENOENT && mkdirat(store->folder_fd, "trees", 0700) == 0)
+    if (fd < 0 && errno == ENOENT && (mkdirat(store->folder_fd, "trees", 0700) == 0 || errno == EEXIST))
         fd = open_directory_at(store->folder_fd, "trees");
     return fd < 0 ? err_sys(err, errno, "cannot open the folder of snapshots") : fd;
 }

@@ -2,6 +2,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "arbitrary.h"
@@ -339,6 +340,36 @@ TEST(what_an_overlay_kept_aside_is_applied_exactly)
         if (!mounted)
             SKIP("needs overlayfs with extended attributes on a tmpfs (Linux 6.6)");
     }
+}
+
+/* Of two runs that begin at once, the first ever, both find the folder that one of them makes. */
+TEST(runs_that_begin_at_once_share_the_folder_of_snapshots)
+{
+    char name[] = "/tmp/bawn-unit-XXXXXX";
+    struct store store = STORE_NONE;
+    if (!CHECK(mkdtemp(name)))
+        return;
+    store.folder_fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool good = CHECK(store.folder_fd >= 0);
+    for (int round = 0; good && round < 300; round++) {
+        int start[2], status = 0;
+        good = CHECK_INT(pipe2(start, O_CLOEXEC), 0);
+        for (int i = 0; i < 4; i++) {
+            if (fork() != 0)
+                continue;
+            struct err err;
+            char byte;
+            close(start[1]);
+            _exit(read(start[0], &byte, 1) == 0 && snapshot_open_trees(&store, &err) >= 0 ? 0 : 1);
+        }
+        close(start[0]);
+        close(start[1]); /* now */
+        for (int i = 0; i < 4; i++)
+            good = CHECK(wait(&status) > 0) && CHECK_INT(status, 0) && good;
+        good = CHECK_INT(unlinkat(store.folder_fd, "trees", AT_REMOVEDIR), 0) && good;
+    }
+    close(store.folder_fd);
+    CHECK_INT(rmdir(name), 0);
 }
 
 UNIT_MAIN()
