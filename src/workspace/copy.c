@@ -104,15 +104,27 @@ static bool was_hidden(void *context, const char *path)
 
 /* --- making it ---------------------------------------------------------------------------------------------------- */
 
-static int refuse_incomplete(const struct tree *tree, struct err *err)
+static bool has_gone(int top_fd, const char *path)
 {
+    auto_fd int fd = open_beneath(top_fd, path, O_PATH | O_NOFOLLOW, 0);
+    return fd < 0 && errno == ENOENT;
+}
+
+/* Insists on every content, but for files that have gone since they were listed: git's locks come and go. */
+static int refuse_incomplete(const char *workspace, struct tree *tree, struct err *err)
+{
+    auto_fd int top_fd = open(workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    size_t count = 0;
     for (size_t i = 0; i < tree->entries.count; i++) {
         const struct entry *entry = &tree->entries.at[i];
         bool is_left = S_ISREG(entry->mode) && entry->content != CONTENT_STORED;
-        if (is_left || tree_is_skipped(entry))
+        if (!is_left && !tree_is_skipped(entry))
+            tree->entries.at[count++] = *entry;
+        else if (!is_left || !has_gone(top_fd, entry->path))
             return err_sys(err, E2BIG, "%s cannot be read, or is too large for `limit snapshot`",
                            entry->path);
     }
+    tree->entries.count = count;
     return 0;
 }
 
@@ -159,6 +171,24 @@ static int note_start(int folder_fd, int copy_fd, const struct tree *tree, struc
     return tree_save(&scan.tree, folder_fd, START, err);
 }
 
+/* A file that changes while it is read is mostly whole a moment later. */
+static int take_whole(const struct upper_request *request, const struct snapshot_request *snapshot,
+                      struct tree *tree, struct buf *hidden, struct err *err)
+{
+    enum { TRIES = 4 };
+    int result = -1;
+    for (int i = 0; i < TRIES && result < 0; i++) {
+        tree_free(tree);
+        *tree = (struct tree){0};
+        hidden->size = 0;
+        if (snapshot_take(snapshot, tree, err) < 0)
+            return -1;
+        leave_out(tree, request, hidden);
+        result = refuse_incomplete(snapshot->workspace, tree, err);
+    }
+    return result;
+}
+
 static int make_inside(void *context, struct err *err)
 {
     struct work *work = context;
@@ -171,11 +201,8 @@ static int make_inside(void *context, struct err *err)
                                         .most_bytes = work->most_bytes,
                                         .folder_fd = request->folder_fd,
                                         .progress = request->progress};
-    int result = snapshot_take(&snapshot, &tree, err);
     auto_buf struct buf hidden = {0};
-    leave_out(&tree, request, &hidden);
-    if (result == 0)
-        result = refuse_incomplete(&tree, err);
+    int result = take_whole(request, &snapshot, &tree, &hidden, err);
     if (result == 0)
         result = save_hidden(request->folder_fd, &hidden, err);
     auto_fd int copy_fd = -1;
