@@ -78,19 +78,42 @@ static int save_times(int folder_fd, const struct scan *scan, struct err *err)
     return tree_save(&retimed, folder_fd, times_name, err);
 }
 
-/* The session's copy of the tree is a hard link of the cache, if possible. */
-static int save_for_session(int folder_fd, int trees_fd, const char *name, const struct scan *scan,
-                            bool was_cached, struct err *err)
+/* The cache stands for the tree. The session's copy of it is a hard link, if possible. */
+static int save_as_cached(int folder_fd, int trees_fd, const char *name, const struct scan *scan,
+                          struct err *err)
 {
     if (folder_fd < 0)
         return 0;
     snapshot_forget_start(folder_fd);
     /* The times first: without them the start would be taken for an earlier one. */
-    if (was_cached && save_times(folder_fd, scan, err) < 0)
+    if (save_times(folder_fd, scan, err) < 0)
         return -1;
     if (linkat(trees_fd, name, folder_fd, start_name, 0) == 0)
         return 0;
     return tree_save(&scan->tree, folder_fd, start_name, err);
+}
+
+/*
+ * The session's copy is written, in its own folder, and the cache is a hard link of it: runs of one workspace may begin at the same time, and each
+ * has its own start, whichever becomes the cache.
+ *
+ * The old cache is removed first and not replaced: file systems may write a replacing file to the disk at once, and its removal would wait for
+ * that. If the cache is lost in between, the next snapshot makes it again.
+ */
+static int save_new(int folder_fd, int trees_fd, const char *name, const struct tree *tree, struct err *err)
+{
+    struct err ignored;
+    unlinkat(trees_fd, name, 0);
+    if (folder_fd >= 0) {
+        snapshot_forget_start(folder_fd);
+        if (tree_save(tree, folder_fd, start_name, err) < 0)
+            return -1;
+        if (linkat(folder_fd, start_name, trees_fd, name, 0) == 0 || errno == EEXIST)
+            return 0;
+    }
+    if (tree_save(tree, trees_fd, name, &ignored) < 0)
+        return 0; /* another run saves its own, or the disk is full: the next snapshot takes longer */
+    return 0;
 }
 
 int snapshot_load_start(int folder_fd, struct tree *ret_tree, struct err *err)
@@ -222,15 +245,8 @@ static int take(const struct snapshot_request *request, struct tree *ret_tree, s
                                .trusts_objects = !request->start};
     if (look_for_others(request, &store, top_fd, &how, &scan, err) < 0)
         return -1;
-    bool was_cached = is_cached(before, &scan), is_new = !was_cached;
-    /*
-     * The file is removed first and not replaced: file systems may write a replacing file to the disk at once, and
-     * its removal would wait for that. If the cache is lost in between, the next snapshot makes it again.
-     */
-    if (is_new)
-        unlinkat(trees_fd, name, 0);
-    if ((is_new && tree_save(&scan.tree, trees_fd, name, err) < 0) ||
-        save_for_session(request->folder_fd, trees_fd, name, &scan, was_cached, err) < 0)
+    if ((is_cached(before, &scan) ? save_as_cached(request->folder_fd, trees_fd, name, &scan, err)
+                                  : save_new(request->folder_fd, trees_fd, name, &scan.tree, err)) < 0)
         return -1;
     scan.tree.mapped = cached.mapped; /* its strings are borrowed */
     scan.tree.mapped_size = cached.mapped_size;
