@@ -52,3 +52,8 @@ static inline bool bytes_equal(struct bytes one, struct bytes two)
     return bytes_known(one) && bytes_known(two) && one.size == two.size &&
            memcmp(one.at, two.at, one.size) == 0;
 }
+
+static inline bool bytes_equal_text(struct bytes bytes, const char *text)
+{
+    return bytes_equal(bytes, bytes_of(text, strlen(text)));
+}

@@ -116,7 +116,7 @@ static void read_netrc(const struct reading *reading, struct bytes text)
     for (struct bytes word; (word = next_word(&text)).size;) {
         if (is_password)
             take_value(reading, trim(word, "\""));
-        is_password = !is_password && bytes_equal(word, bytes_of("password", 8));
+        is_password = !is_password && bytes_equal_text(word, "password");
     }
 }
 
@@ -152,7 +152,7 @@ static void read_url(const struct reading *reading, struct bytes line)
     if (colon)
         user.size = (size_t)(colon - user.at);
     /* Some servers take a token as the user, with a fixed password or none. */
-    bool is_user = !password.size || bytes_equal(password, bytes_of("x-oauth-basic", 13));
+    bool is_user = !password.size || bytes_equal_text(password, "x-oauth-basic");
     take_encoded(reading, is_user ? user : password);
 }
 

@@ -25,7 +25,7 @@ static const char rules[] =
     "  --flag PATH                ask you about changes of it at the end\n"
     "  --copy PATH                copy it into the private home\n"
     "  --seed DIR                 show a cache; changes stay in the sandbox\n"
-    "  --sift FILE                copy without secrets; --sync FILE keeps both alike\n"
+    "  --sift FILE                copy without secrets; --sync FILE copies both ways\n"
     "  --socket PATH              let CMD connect to a Unix socket\n"
     "  --net off|allow|open       no network, only listed hosts, or the host's own\n"
     "  --connect HOST[:PORT]      let CMD reach a host; --refuse HOST[:PORT] does not\n"

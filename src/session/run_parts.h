@@ -3,6 +3,7 @@
  *
  *   run.c            from the request to the result; theory of operation
  *   run_phases.c     the phases before the launch, during it and after the command
+ *   run_alarms.c     what tells the user of an alarm at once
  *   run_grants.c     what a person gives to the running command
  *   run_journal.c    the journal records of the run as a whole
  *   command.c        the command's arguments, variables and terminal
@@ -27,6 +28,11 @@ void run_failed(struct run *run, const struct err *err);
 
 /* The command has ended, or never ran. Ends everything that was begun and fills in the result. */
 void run_end(struct run *run, struct outcome outcome);
+
+/* --- run_alarms.c --- */
+
+/* With --notify: from now on the user is told of each alarm. */
+void run_set_alarms(struct run *run);
 
 /* --- run_grants.c --- */
 

@@ -105,71 +105,6 @@ static int begin_network(struct run *run, struct err *err)
     return 0;
 }
 
-/* A decoy was opened: tells the user while the command runs. */
-static void notify_opened(void *context, const struct fired *fired)
-{
-    const struct run *run = context;
-    struct arena *arena = run->loaded.policy.arena;
-    struct hook hook = {
-        .command = run->request.notify,
-        .text = arena_printf(arena, "tripwire: %s, in %s",
-                             opened_decoy_text(arena, run->loaded.request.home, fired), run->session.name),
-        .facts = {{"BAWN_EVENT", "tripwire"},
-                  {"BAWN_SESSION", run->session.name},
-                  {"BAWN_PATH", fired->path},
-                  {"BAWN_PROCESS", fired->process}},
-    };
-    hook_start(&run->caller, &hook);
-}
-
-/* A placeholder went where it must not: tells the user at once. */
-static void notify_misused(void *context, const struct misused *misused)
-{
-    const struct run *run = context;
-    struct hook hook = {
-        .command = run->request.notify,
-        .text =
-            arena_printf(run->loaded.policy.arena, "tripwire: the placeholder of %s was sent to %s, in %s",
-                         misused->name, misused->host, run->session.name),
-        .facts = {{"BAWN_EVENT", "secret-misused"},
-                  {"BAWN_SESSION", run->session.name},
-                  {"BAWN_SECRET", misused->name},
-                  {"BAWN_HOST", misused->host}},
-    };
-    hook_start(&run->caller, &hook);
-}
-
-/* A secret of the host was found on its way out. */
-static void notify_leaked(void *context, const struct leaked *leaked)
-{
-    const struct run *run = context;
-    struct hook hook = {
-        .command = run->request.notify,
-        .text = arena_printf(run->loaded.policy.arena, "leak: %s in a request to %s, in %s%s", leaked->what,
-                             leaked->host, run->session.name, leaked->is_stopped ? "; it was stopped" : ""),
-        .facts = {{"BAWN_EVENT", "leak"},
-                  {"BAWN_SESSION", run->session.name},
-                  {"BAWN_SECRET", leaked->what},
-                  {"BAWN_HOST", leaked->host}},
-    };
-    hook_start(&run->caller, &hook);
-}
-
-/* A key of the user's agent was to be used where no rule lets it. */
-static void notify_refused_key(void *context, const struct refused_key *refused)
-{
-    const struct run *run = context;
-    struct hook hook = {
-        .command = run->request.notify,
-        .text = arena_printf(run->loaded.policy.arena, "the ssh key %s was not used, in %s: %s", refused->key,
-                             run->session.name, refused->why),
-        .facts = {{"BAWN_EVENT", "ssh-key-refused"},
-                  {"BAWN_SESSION", run->session.name},
-                  {"BAWN_SECRET", refused->key}},
-    };
-    hook_start(&run->caller, &hook);
-}
-
 static int begin_guard(struct run *run, struct err *err)
 {
     struct arena *arena = run->loaded.policy.arena;
@@ -185,8 +120,6 @@ static int begin_guard(struct run *run, struct err *err)
     run->has_guard = true;
     if (guard_begin(&run->guard, &run->launch, &run->launched, &run->loop, err) < 0)
         return -1;
-    run->guard.tripwires.context = run;
-    run->guard.tripwires.tell = run->request.notifies ? notify_opened : NULL;
     return 0;
 }
 
@@ -413,14 +346,10 @@ int run_start(struct run *run, struct err *err)
     forging_begin(&run->forging, &run->loaded.plan, run->caller.environment, &run->session.journal,
                   &run->loop);
     run->asking.forging = run->forging.plan ? &run->forging : NULL;
-    run->signing.context = run;
-    run->signing.tell = run->request.notifies ? notify_refused_key : NULL;
+    run_set_alarms(run);
     if (signing_begin(&run->signing, &run->loaded.plan, run->caller.environment, &run->asking, err) < 0)
         return -1;
     network_watch(&run->network, &run->launched, &run->loop);
-    run->vault.context = run;
-    run->vault.tell = run->request.notifies ? notify_misused : NULL;
-    run->vault.tell_leaked = run->request.notifies ? notify_leaked : NULL;
     vault_watch(&run->vault, &run->loop);
     run->loop.rest_folder_fd = run->session.folder_fd;
     run->loop.heap = run->session.folder_fd < 0 ? NULL : run->caller.heap;

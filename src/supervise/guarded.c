@@ -110,14 +110,7 @@ static void set_timer(struct guarded *guarded)
     int64_t first = 0;
     vec_each (const struct held_command, held, &guarded->held)
         first = !first || held->until < first ? held->until : first;
-    if (guarded->timer_fd < 0 && first) {
-        guarded->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-        if (guarded->timer_fd >= 0)
-            loop_add(guarded->loop, guarded->timer_fd, POLLIN, held_is_over, guarded);
-    }
-    struct itimerspec time = {.it_value = {.tv_sec = first}};
-    if (guarded->timer_fd >= 0)
-        timerfd_settime(guarded->timer_fd, TFD_TIMER_ABSTIME, &time, NULL);
+    loop_ring_at(guarded->loop, &guarded->timer_fd, first, held_is_over, guarded);
 }
 
 static void journal_guarded(struct guarded *guarded, const char *line, pid_t pid, const char *why)

@@ -6,6 +6,7 @@
 
 #include "base/base64.h"
 #include "base/names.h"
+#include "base/pattern.h"
 #include "base/reader.h"
 #include "base/text.h"
 #include "git/refs.h"
@@ -40,39 +41,25 @@ static bool is_hash_of(const char *hosts, const char *name)
     return memcmp(digest, hash.bytes, SHA1_BYTES) == 0;
 }
 
-/* A pattern of ssh's: * and ? match any characters, also a dot. */
-static bool matches(const char *pattern, const char *name)
+static char *in_lower_case(struct arena *arena, const char *text)
 {
-    const char *star = NULL, *retry = NULL;
-    while (*name) {
-        if (*pattern == '*') {
-            star = ++pattern;
-            retry = name;
-        } else if (*pattern == '?' || tolower((unsigned char)*pattern) == tolower((unsigned char)*name)) {
-            pattern++;
-            name++;
-        } else if (star) {
-            pattern = star;
-            name = ++retry;
-        } else {
-            return false;
-        }
-    }
-    while (*pattern == '*')
-        pattern++;
-    return *pattern == '\0';
+    char *lower = arena_str(arena, text);
+    for (char *at = lower; *at; at++)
+        *at = (char)tolower((unsigned char)*at);
+    return lower;
 }
 
-/* Names with commas between them. One with ! that matches excludes the host, wherever it stands. */
+/* Patterns with commas between them; no host has a backslash, which could quote in one. A pattern with ! that matches excludes the host, wherever it stands. */
 static bool names(struct arena *arena, const char *hosts, const char *name)
 {
     bool is_named = false;
-    char *rest = arena_str(arena, hosts);
     if (text_starts_with(hosts, "|"))
         return text_starts_with(hosts, "|1|") && is_hash_of(hosts, name);
+    char *rest = in_lower_case(arena, hosts);
+    const char *wanted = in_lower_case(arena, name);
     for (const char *pattern; rest && (pattern = strsep(&rest, ","));) {
         bool excludes = *pattern == '!';
-        if (!matches(pattern + excludes, name))
+        if (!pattern_matches_name(pattern + excludes, wanted, strlen(wanted)))
             continue;
         if (excludes)
             return false;

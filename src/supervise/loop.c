@@ -37,6 +37,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "kernel/rest.h"
@@ -52,6 +53,18 @@ void loop_remove(struct loop *loop, int fd)
         if (loop->sources.at[i].fd == fd)
             loop->sources.at[i].fd = -1;
     }
+}
+
+void loop_ring_at(struct loop *loop, int *timer_fd, int64_t second, loop_ready *ready, void *self)
+{
+    struct itimerspec time = {.it_value = {.tv_sec = second}};
+    if (*timer_fd < 0 && second) {
+        *timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+        if (*timer_fd >= 0)
+            loop_add(loop, *timer_fd, POLLIN, ready, self);
+    }
+    if (*timer_fd >= 0)
+        timerfd_settime(*timer_fd, TFD_TIMER_ABSTIME, &time, NULL);
 }
 
 static void drop_removed(struct loop *loop)

@@ -42,6 +42,12 @@ struct loop {
 void loop_add(struct loop *loop, int fd, short events, loop_ready *ready, void *self);
 void loop_remove(struct loop *loop, int fd);
 
+/*
+ * Calls `ready` at this second of CLOCK_MONOTONIC; 0: not at all. The timer is made when it is first needed; the caller reads it, and
+ * removes and closes it at the end.
+ */
+void loop_ring_at(struct loop *loop, int *timer_fd, int64_t second, loop_ready *ready, void *self);
+
 /* Returns 0 when a source ended the loop, -1 when one failed. */
 int loop_run(struct loop *loop, struct err *err) must_check;
 void loop_free(struct loop *loop);

@@ -281,14 +281,7 @@ static void set_timer(struct signing *signing)
         if (waiting->question && (!first || waiting->until < first))
             first = waiting->until;
     }
-    if (signing->timer_fd < 0 && first) {
-        signing->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-        if (signing->timer_fd >= 0)
-            loop_add(signing->loop, signing->timer_fd, POLLIN, waited_too_long, signing);
-    }
-    struct itimerspec time = {.it_value = {.tv_sec = first}};
-    if (signing->timer_fd >= 0)
-        timerfd_settime(signing->timer_fd, TFD_TIMER_ABSTIME, &time, NULL);
+    loop_ring_at(signing->loop, &signing->timer_fd, first, waited_too_long, signing);
 }
 
 static int waited_too_long(void *self, short events not_used, struct err *err not_used)

@@ -24,11 +24,6 @@ static struct bytes take_string(struct reader *reader)
     return bytes_of((const char *)part.at, part.size); /* one that failed has neither */
 }
 
-static bool is_text(struct bytes bytes, const char *text)
-{
-    return bytes_equal(bytes, bytes_of(text, strlen(text)));
-}
-
 void agent_add_string(struct buf *out, struct bytes string)
 {
     uint32_t size = htonl((uint32_t)string.size);
@@ -62,12 +57,12 @@ static bool read_login(struct bytes data, struct bytes key, struct agent_request
     bool has_signature = reader_number(&reader, 1) == 1;
     login->algorithm = take_string(&reader);
     login->key = take_string(&reader);
-    login->is_bound_itself = is_text(method, by_key_and_host);
+    login->is_bound_itself = bytes_equal_text(method, by_key_and_host);
     if (login->is_bound_itself)
         login->host_key = take_string(&reader);
     return !reader.failed && reader.size == 0 && is_request && has_signature && is_session(login->session) &&
-           is_user(login->user) && is_text(service, connection_service) &&
-           (login->is_bound_itself || is_text(method, by_key)) && bytes_equal(login->key, key);
+           is_user(login->user) && bytes_equal_text(service, connection_service) &&
+           (login->is_bound_itself || bytes_equal_text(method, by_key)) && bytes_equal(login->key, key);
 }
 
 static struct agent_request read_sign(struct reader reader)
@@ -90,7 +85,7 @@ static struct agent_request read_extension(struct reader reader)
     request.signature = take_string(&reader);
     uint32_t forwarding = reader_number(&reader, 1);
     request.is_forwarding = forwarding != 0;
-    bool is_one = !reader.failed && reader.size == 0 && is_text(name, bind_extension) &&
+    bool is_one = !reader.failed && reader.size == 0 && bytes_equal_text(name, bind_extension) &&
                   is_session(request.session) && forwarding <= 1;
     return is_one ? request : (struct agent_request){.kind = AGENT_OTHER};
 }
@@ -149,10 +144,10 @@ static bool find_flags(struct bytes key, struct bytes algorithm, uint32_t *ret_f
 {
     struct reader reader = reader_of(key);
     struct bytes kind = take_string(&reader);
-    *ret_flags = is_text(algorithm, "rsa-sha2-256")   ? FLAG_SHA256
-                 : is_text(algorithm, "rsa-sha2-512") ? FLAG_SHA512
-                                                      : 0;
-    bool is_rsa = is_text(kind, "ssh-rsa");
+    *ret_flags = bytes_equal_text(algorithm, "rsa-sha2-256")   ? FLAG_SHA256
+                 : bytes_equal_text(algorithm, "rsa-sha2-512") ? FLAG_SHA512
+                                                               : 0;
+    bool is_rsa = bytes_equal_text(kind, "ssh-rsa");
     return !reader.failed && (is_rsa ? *ret_flags != 0 : bytes_equal(kind, algorithm));
 }
 

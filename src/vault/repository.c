@@ -21,11 +21,6 @@ static struct bytes after_path(const struct vault_forge *forge, struct bytes tex
     return bytes_start_with(text, ending) ? bytes_after(text, strlen(ending)) : text;
 }
 
-static bool is_text(struct bytes bytes, const char *text)
-{
-    return bytes_equal(bytes, bytes_of(text, strlen(text)));
-}
-
 struct git_request repository_read(const struct vault_settings *settings, const char *host, uint16_t port,
                                    struct bytes method, struct bytes target)
 {
@@ -40,7 +35,8 @@ struct git_request repository_read(const struct vault_settings *settings, const 
         struct bytes rest = is_at(forge, host, port) ? after_path(forge, target) : bytes_of(NULL, 0);
         for (size_t i = 0; i < array_len(known); i++) {
             bool has_right = known[i].is_push ? forge->push.ref_count > 0 : forge->may_fetch;
-            if (has_right && is_text(method, known[i].method) && is_text(rest, known[i].target))
+            if (has_right && bytes_equal_text(method, known[i].method) &&
+                bytes_equal_text(rest, known[i].target))
                 return (struct git_request){forge, known[i].is_push, known[i].has_content};
         }
     }
@@ -52,8 +48,8 @@ bool repository_has(const struct vault_settings *settings, const char *host, uin
     vec_each (const struct vault_forge, forge, &settings->forges) {
         struct bytes rest =
             is_at(forge, host, port) ? after_path(forge, bytes_of(path, strlen(path))) : bytes_of(NULL, 0);
-        if (is_text(rest, "/info/refs") || is_text(rest, "/git-upload-pack") ||
-            is_text(rest, "/git-receive-pack"))
+        if (bytes_equal_text(rest, "/info/refs") || bytes_equal_text(rest, "/git-upload-pack") ||
+            bytes_equal_text(rest, "/git-receive-pack"))
             return true;
     }
     return false;

@@ -58,7 +58,9 @@ static const char *path_to_copy(struct arena *arena, const struct upper_request 
 static void leave_out(struct tree *tree, const struct upper_request *request, struct buf *hidden)
 {
     size_t count = 0, last = SIZE_MAX;
-    for (size_t i = 0; request->hides && i < tree->entries.count; i++) {
+    if (!request->hides)
+        return;
+    for (size_t i = 0; i < tree->entries.count; i++) {
         const char *path = tree->entries.at[i].path;
         if (last != SIZE_MAX && path_is_beneath(path, hidden->bytes + last))
             continue;
@@ -69,7 +71,7 @@ static void leave_out(struct tree *tree, const struct upper_request *request, st
         last = hidden->size;
         buf_add(hidden, path, strlen(path) + 1);
     }
-    tree->entries.count = request->hides ? count : tree->entries.count;
+    tree->entries.count = count;
 }
 
 static int save_hidden(int folder_fd, const struct buf *hidden, struct err *err)
@@ -104,28 +106,32 @@ static bool was_hidden(void *context, const char *path)
 
 /* --- making it ---------------------------------------------------------------------------------------------------- */
 
-static bool has_gone(int top_fd, const char *path)
+/* Has the file gone since it was listed, or become another? git's locks come and go. */
+static bool has_changed(int top_fd, const struct entry *entry)
 {
-    auto_fd int fd = open_beneath(top_fd, path, O_PATH | O_NOFOLLOW, 0);
-    return fd < 0 && errno == ENOENT;
+    struct stat now;
+    auto_fd int fd = open_beneath(top_fd, entry->path, O_PATH | O_NOFOLLOW, 0);
+    return fd < 0 ? errno == ENOENT
+                  : fstat(fd, &now) == 0 &&
+                        (now.st_ino != entry->inode || now.st_ctim.tv_sec != entry->changed.tv_sec ||
+                         now.st_ctim.tv_nsec != entry->changed.tv_nsec);
 }
 
-/* Insists on every content, but for files that have gone since they were listed: git's locks come and go. */
-static int refuse_incomplete(const char *workspace, struct tree *tree, struct err *err)
+/* Insists on every content. Returns 1 if one is missing because the file has changed: the next look will find it, or no file. */
+static int refuse_incomplete(const char *workspace, const struct tree *tree, struct err *err)
 {
     auto_fd int top_fd = open(workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    size_t count = 0;
+    bool has_changes = false;
     for (size_t i = 0; i < tree->entries.count; i++) {
         const struct entry *entry = &tree->entries.at[i];
         bool is_left = S_ISREG(entry->mode) && entry->content != CONTENT_STORED;
         if (!is_left && !tree_is_skipped(entry))
-            tree->entries.at[count++] = *entry;
-        else if (!is_left || !has_gone(top_fd, entry->path))
-            return err_sys(err, E2BIG, "%s cannot be read, or is too large for `limit snapshot`",
-                           entry->path);
+            continue;
+        if (!is_left || !has_changed(top_fd, entry))
+            return err_set(err, "%s cannot be read, or is too large for `limit snapshot`", entry->path);
+        has_changes = true;
     }
-    tree->entries.count = count;
-    return 0;
+    return has_changes;
 }
 
 /* Makes all files in the same way as an undo does. */
@@ -171,13 +177,12 @@ static int note_start(int folder_fd, int copy_fd, const struct tree *tree, struc
     return tree_save(&scan.tree, folder_fd, START, err);
 }
 
-/* A file that changes while it is read is mostly whole a moment later. */
 static int take_whole(const struct upper_request *request, const struct snapshot_request *snapshot,
                       struct tree *tree, struct buf *hidden, struct err *err)
 {
-    enum { TRIES = 4 };
-    int result = -1;
-    for (int i = 0; i < TRIES && result < 0; i++) {
+    enum { TRIES = 8 };
+    int result = 1;
+    for (int i = 0; i < TRIES && result > 0; i++) {
         tree_free(tree);
         *tree = (struct tree){0};
         hidden->size = 0;
@@ -186,7 +191,8 @@ static int take_whole(const struct upper_request *request, const struct snapshot
         leave_out(tree, request, hidden);
         result = refuse_incomplete(snapshot->workspace, tree, err);
     }
-    return result;
+    return result > 0 ? err_set(err, "files in %s change faster than they can be read", snapshot->workspace)
+                      : result;
 }
 
 static int make_inside(void *context, struct err *err)

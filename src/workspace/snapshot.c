@@ -93,6 +93,13 @@ static int save_as_cached(int folder_fd, int trees_fd, const char *name, const s
     return tree_save(&scan->tree, folder_fd, start_name, err);
 }
 
+static void save_cache(int trees_fd, const char *name, const struct tree *tree)
+{
+    struct err ignored;
+    if (tree_save(tree, trees_fd, name, &ignored) < 0)
+        return; /* another run took its file away, or the disk is full: the next snapshot takes longer */
+}
+
 /*
  * The session's copy is written, in its own folder, and the cache is a hard link of it: runs of one workspace may begin at the same time, and each
  * has its own start, whichever becomes the cache.
@@ -102,7 +109,6 @@ static int save_as_cached(int folder_fd, int trees_fd, const char *name, const s
  */
 static int save_new(int folder_fd, int trees_fd, const char *name, const struct tree *tree, struct err *err)
 {
-    struct err ignored;
     unlinkat(trees_fd, name, 0);
     if (folder_fd >= 0) {
         snapshot_forget_start(folder_fd);
@@ -111,8 +117,7 @@ static int save_new(int folder_fd, int trees_fd, const char *name, const struct 
         if (linkat(folder_fd, start_name, trees_fd, name, 0) == 0 || errno == EEXIST)
             return 0;
     }
-    if (tree_save(tree, trees_fd, name, &ignored) < 0)
-        return 0; /* another run saves its own, or the disk is full: the next snapshot takes longer */
+    save_cache(trees_fd, name, tree);
     return 0;
 }
 
