@@ -6,12 +6,13 @@
 
 #include "session/run.h"
 
-/* Both do nothing where the walls stand on namespaces. Once the session has a folder: makes a directory for temporary files in it. */
+/* Makes a directory for temporary files in the session's folder. Does nothing where the walls stand on namespaces. */
 int bare_make_scratch(struct run *run, struct err *err) must_check;
 
 /*
  * Once the home is open: makes links in the private home to what is granted of the user's own, and the variables that name the home and the
- * directory for temporary files; the worktree of --branch leads to the copy of its repository.
+ * directory for temporary files; the worktree of --branch leads to the copy of its repository. Does nothing where the walls stand on
+ * namespaces.
  */
 int bare_prepare(struct run *run, struct err *err) must_check;
 

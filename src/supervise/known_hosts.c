@@ -49,7 +49,7 @@ static char *in_lower_case(struct arena *arena, const char *text)
     return lower;
 }
 
-/* Patterns with commas between them; no host has a backslash, which could quote in one. A pattern with ! that matches excludes the host, wherever it stands. */
+/* Patterns, separated by commas. One with ! that matches excludes the host, wherever it stands. No host has a backslash, which quotes. */
 static bool names(struct arena *arena, const char *hosts, const char *name)
 {
     bool is_named = false;

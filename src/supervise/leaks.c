@@ -119,7 +119,7 @@ const char *leaks_plain_lines(struct vault *vault)
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
 
-/* Both helpers may be taken over: what it says is shown to a person. */
+/* Either helper may be taken over, and a person reads what it says. */
 static const char *printable(struct arena *arena, const char *text)
 {
     auto_buf struct buf out = {0};
