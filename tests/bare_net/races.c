@@ -1,9 +1,9 @@
 /*
- * Connects 20,000 times while another thread changes what the connection is about.
+ * Connects again and again while another thread changes what the connection is about.
  *
- *     races address GOOD_PORT BAD_PORT     the port in the caller's memory
- *     races descriptor GOOD_PORT BAD_PORT  the socket under the descriptor: one that is connected to GOOD_PORT, and a new one
- *     races path GOOD_PATH BAD_PATH        the path of a Unix socket in the caller's memory
+ *     races TIMES address GOOD_PORT BAD_PORT     the port in the caller's memory
+ *     races TIMES descriptor GOOD_PORT BAD_PORT  the socket under the descriptor: one that is connected to GOOD_PORT, and a new one
+ *     races TIMES path GOOD_PATH BAD_PATH        the path of a Unix socket in the caller's memory
  *
  * Prints how many connections were made. Whether any reached the bad end, its server knows.
  */
@@ -18,8 +18,6 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-enum { TIMES = 20000 };
 
 static atomic_bool over;
 static struct sockaddr_in inet = {.sin_family = AF_INET};
@@ -67,17 +65,18 @@ int main(int count, char **words)
 {
     pthread_t thread;
     int made = 0;
-    if (count != 4)
+    if (count != 5)
         return 2;
     signal(SIGPIPE, SIG_IGN);
-    good = words[2];
-    bad = words[3];
-    int is_unix = is_named(words[1], "path"), is_descriptor = is_named(words[1], "descriptor");
+    good = words[3];
+    bad = words[4];
+    int times = atoi(words[1]);
+    int is_unix = is_named(words[2], "path"), is_descriptor = is_named(words[2], "descriptor");
     inet.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     inet.sin_port = htons((uint16_t)atoi(is_descriptor ? bad : good));
     target = socket(AF_INET, SOCK_STREAM, 0);
     pthread_create(&thread, NULL, is_unix ? flip_path : is_descriptor ? flip_descriptor : flip_port, NULL);
-    for (int i = 0; i < TIMES; i++) {
+    for (int i = 0; i < times; i++) {
         int fd = is_descriptor ? target : socket(is_unix ? AF_UNIX : AF_INET, SOCK_STREAM, 0);
         struct linger hard = {1, 0};
         setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));

@@ -25,7 +25,8 @@ import traceback
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 SANITIZED = os.environ.get("BAWN_SANITIZED") == "1"
 IN_CONTAINER = bool(os.environ.get("BAWN_BARE_CHOSEN"))
-PATIENCE = 60 if SANITIZED else 20  # seconds, for what should take milliseconds
+PATIENCE = int(os.environ.get("BAWN_PATIENCE") or (60 if SANITIZED else 20))  # seconds, for what should take milliseconds
+RACES = int(os.environ.get("BAWN_RACES") or 20000)  # rounds
 
 
 class Tap:
