@@ -1,6 +1,7 @@
 /*
- * Changes a name or an attribute, and leaves the content alone: rename, exchange, unlink, link, rmdir, truncate, chmod,
- * touch, setxattr; and makes what is no regular file: symlink, fifo, mkdir.
+ * Changes a name or an attribute, and leaves the content alone: rename, exchange, unlink, link, rmdir, chmod, touch,
+ * setxattr; empties a file: truncate, and empty, an open for neither reading nor writing; and makes what is no regular file:
+ * symlink, fifo, mkdir.
  *
  * Why: a frozen file is replaced as easily as it is written, and so is the directory above it. The mounts that hold
  * frozen paths must not be movable together with their parents.
@@ -61,6 +62,7 @@
  * case chmod-shell: chmod /bin/sh => EROFS chmod | control-by root
  * case touch-passwd: touch /etc/passwd => EROFS touch | control-by root
  * case unlink-granted-read-only: unlink {home}/wide/file => EROFS unlink | flags --read {home}/wide | harms canaries
+ * case empty-granted-read-only: empty {home}/wide/file => EROFS empty | flags --read {home}/wide | harms canaries
  * case rename-granted-out: rename {home}/wide/file work2 => EXDEV rename | flags --read {home}/wide | harms canaries
  * case link-granted-out: link {home}/wide/file work2 => EXDEV link | flags --read {home}/wide
  * case setxattr-granted-read-only: setxattr {home}/wide/file => EROFS setxattr | flags --read {home}/wide | harms attributes
@@ -110,6 +112,8 @@ ATTACK(change)
         must(rmdir(path), act);
     else if (strcmp(act, "truncate") == 0)
         must(truncate(path, 0), act);
+    else if (strcmp(act, "empty") == 0)
+        must(open(path, O_ACCMODE | O_TRUNC | O_CLOEXEC), act);
     else if (strcmp(act, "setxattr") == 0)
         must(setxattr(path, "user.bawn", "x", 1, 0), act);
     else if (strcmp(act, "touch") == 0)

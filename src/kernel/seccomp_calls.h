@@ -383,6 +383,9 @@ DEFINE_CHECK(mode_in_3,
 /*
  * Without namespaces, opens that look like one of a pseudo terminal by its name (O_RDWR | O_NOCTTY), of shared memory (shm_open) or
  * of a semaphore (sem_open, as mkstemp) are judged: bawn gives what Landlock's rules have closed, and lets all others go on.
+ *
+ * An access mode of O_ACCMODE, both bits, is for ioctls alone. Landlock asks for no right then, whatever the file, and before its
+ * version 3 O_TRUNC empties that file; before version 5 a device's ioctls work.
  */
 DEFINE_CHECK(old_open_1, /* O_RDONLY | O_TRUNC empties a file that may only be read, before version 3 of Landlock */
     LOW(1),
@@ -396,6 +399,9 @@ DEFINE_CHECK(old_open_2,
     OTHERWISE(THEN(bare_open_2)))
 DEFINE_CHECK(bare_open_1,
     LOW(1),
+    MASK(O_ACCMODE),
+    EQUAL(O_ACCMODE, ERRNO(EACCES)),
+    LOW(1),
     ANY(O_CREAT | JUST_O_TMPFILE, THEN(bare_made_1)),
     MASK(O_ACCMODE | O_NOCTTY | JUST_O_PATH),
     EQUAL(O_RDWR | O_NOCTTY, JUDGE),
@@ -405,6 +411,9 @@ DEFINE_CHECK(bare_open_1,
     EQUAL_ON(O_CLOEXEC | X86_64_NOFOLLOW, O_CLOEXEC | AARCH64_NOFOLLOW, JUDGE),
     OTHERWISE(ALLOWED))
 DEFINE_CHECK(bare_open_2,
+    LOW(2),
+    MASK(O_ACCMODE),
+    EQUAL(O_ACCMODE, ERRNO(EACCES)),
     LOW(2),
     ANY(O_CREAT | JUST_O_TMPFILE, THEN(bare_made_2)),
     MASK(O_ACCMODE | O_NOCTTY | JUST_O_PATH),

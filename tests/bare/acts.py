@@ -123,7 +123,11 @@ def in_directory(act):
 TIMES = (ctypes.c_long * 4)(1, 0, 1, 0)
 ACTS = {
     "read": read_file, "list": os.listdir, "append": append, "make": make, "replace": replace,
-    "truncate": lambda path: os.truncate(path, 0), "unlink": os.unlink, "rename": os.rename, "link": os.link,
+    "truncate": lambda path: os.truncate(path, 0),
+    "open-truncating": lambda path: os.close(os.open(path, os.O_RDONLY | os.O_TRUNC)),
+    "open-for-nothing": lambda path: os.close(os.open(path, os.O_ACCMODE)),  # neither to read nor to write, so Landlock wants no right
+    "open-for-nothing-truncating": lambda path: os.close(os.open(path, os.O_ACCMODE | os.O_TRUNC)),
+    "unlink": os.unlink, "rename": os.rename, "link": os.link,
     "mkdir": os.mkdir, "rmdir": os.rmdir, "symlink": os.symlink,
     "exchange": lambda a, b: call(number(316, 276), AT_FDCWD, a, AT_FDCWD, b, 2),
     "chmod": lambda path: os.chmod(path, 0o640),

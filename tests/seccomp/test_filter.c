@@ -446,6 +446,18 @@ TEST(without_namespaces_no_file_is_made_set_uid_or_set_gid)
     CHECK_BARE("openat", ALLOW, 0, 0, 0, 04755); /* it makes none */
 }
 
+/* An access mode of both bits is neither to read nor to write: Landlock wants no right for it, and before version 3 O_TRUNC empties the file. */
+TEST(without_namespaces_no_file_is_opened_for_neither_reading_nor_writing)
+{
+    CHECK_BARE("openat", ERRNO | EACCES, 0, 0, 03, 0);
+    CHECK_BARE("openat", ERRNO | EACCES, 0, 0, 03 | 01000, 0);
+    CHECK_BARE("openat", ERRNO | EACCES, 0, 0, high_half | 03 | 01000, 0);
+    CHECK_BARE("openat", ERRNO | EACCES, 0, 0, 03 | 0400 | 02000000, 0);
+    CHECK_BARE("openat", ERRNO | EACCES, 0, 0, 03 | 0100, 0600);
+    CHECK_BARE("openat", ALLOW, 0, 0, 02, 0);
+    CHECK_CALL(SECCOMP_DEFAULT, "openat", ALLOW, 0, 0, 03, 0);
+}
+
 /* O_NOFOLLOW and O_DIRECTORY are other numbers on each architecture: see below. */
 TEST(without_namespaces_opens_that_may_be_of_terminals_and_shared_memory_are_judged)
 {
