@@ -9,6 +9,7 @@ caller's home is never touched.
     scratch.main(__file__, as_user, as_root)
 """
 import contextlib
+import ctypes
 import os
 import pathlib
 import pty
@@ -78,6 +79,10 @@ def need(*programs):
     for program in programs:
         if not shutil.which(program):
             raise Skip(f"needs {program}")
+
+
+def landlock_version():
+    return ctypes.CDLL(None).syscall(444, None, 0, 1)  # landlock_create_ruleset
 
 
 def same(got, want):
