@@ -2,9 +2,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -86,13 +89,43 @@ void holder_read_program(struct holder *holder)
     snprintf(holder->program, sizeof(holder->program), "%.*s", (int)size, buf_text(&text));
 }
 
-struct holder holder_of_peer(int socket_fd)
+/* An abstract name of a deputy's socket: this, the number of the process, and what makes it the only one of its kind. */
+static const char noted[] = "\0bawn/for/";
+
+int holder_note(int socket_fd, pid_t process)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    uint64_t random;
+    if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+        return -1;
+    size_t size = sizeof(noted) - 1;
+    memcpy(name.sun_path, noted, size);
+    size += (size_t)snprintf(name.sun_path + size, sizeof(name.sun_path) - size, "%d/%016llx", (int)process,
+                             (unsigned long long)random);
+    return bind(socket_fd, (const struct sockaddr *)&name,
+                (socklen_t)(offsetof(struct sockaddr_un, sun_path) + size));
+}
+
+/* 0: it was not noted. */
+static pid_t read_note(int socket_fd)
+{
+    struct sockaddr_un name = {0};
+    socklen_t size = sizeof(name);
+    uint64_t process;
+    if (getpeername(socket_fd, (struct sockaddr *)&name, &size) < 0 || size >= sizeof(name) ||
+        memcmp(name.sun_path, noted, sizeof(noted) - 1) != 0)
+        return 0;
+    const char *number = name.sun_path + sizeof(noted) - 1; /* a NUL follows the name */
+    return text_take_number(&number, &process) && *number == '/' && process <= INT32_MAX ? (pid_t)process : 0;
+}
+
+struct holder holder_of_peer(int socket_fd, pid_t deputy)
 {
     struct ucred peer;
     socklen_t size = sizeof(peer);
     struct holder holder = {0};
     if (getsockopt(socket_fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0)
-        holder.pid = peer.pid;
+        holder.pid = peer.pid && peer.pid == deputy ? read_note(socket_fd) : peer.pid;
     if (holder.pid)
         holder_read_program(&holder);
     return holder;

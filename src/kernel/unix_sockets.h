@@ -62,8 +62,14 @@ bool holder_find_open(pid_t first, const char *target, struct holder *ret_holder
 /* Fills in the program of a process whose number is known; "" if it is gone. */
 void holder_read_program(struct holder *holder);
 
-/* The process that connected a Unix socket; without a number if it has ended. */
-struct holder holder_of_peer(int socket_fd);
+/*
+ * The process that connected a Unix socket; without a number if it has ended. The deputy (0: there is none) connects for others: the process is the
+ * one that it has noted.
+ */
+struct holder holder_of_peer(int socket_fd, pid_t deputy);
+
+/* For a deputy, before it connects: notes for which process, in the name of its own socket. Returns -1 with errno set. */
+int holder_note(int socket_fd, pid_t process) must_check;
 
 /*
  * The programs that started it, the nearest first, up to the process `last` and without it: "bash < node". Their own names: any bytes.

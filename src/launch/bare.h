@@ -3,7 +3,7 @@
  *
  *   bare_child.c   the warden, from the clone to its loop, and the command's process until it executes
  *   bare_rules.c   Landlock's rules from the operations of the plan
- *   bare_furnish.c the directory of temporary files
+ *   bare_furnish.c the directory of temporary files, and bawn's own sockets
  *   bare_frozen.c  the frozen objects of the plan
  *   bare_judge.c   the thread that judges system calls: which call is judged how
  *   bare_files.c   judged calls on files: the judge carries them out on what it has judged
@@ -28,7 +28,7 @@
  *   2  reads the frozen objects, enters Landlock's
  *      first domain: the files of the plan
  *   3  forks, fills the directory of temporary
- *      files                                       enters the second domain, loads the seccomp program,
+ *      files, hands bawn's own sockets over        enters the second domain, loads the seccomp program,
  *   4  takes the listener, starts the judge        sends its listener
  *   5  waits                                       tries each wall, says that they hold
  *   6  says so to the supervisor, waits for the
@@ -99,6 +99,7 @@ struct bare {
     int master_fd;               /* O_PATH: the device of which pseudo terminals are made; -1: none */
     int shared_fd;               /* the directory of shared memory; -1: none */
     int scratch_fd;              /* the directory of temporary files, locked; -1: none */
+    int own_fds[OWN_SOCKETS];    /* O_PATH: the files of own_sockets, which have no name; -1: not there */
     const cpu_set_t *processors; /* of the command; NULL: the warden has the same */
 };
 
@@ -157,7 +158,7 @@ bare_act bare_kill, bare_tkill, bare_tgkill, bare_pidfd_send_signal, bare_trunca
  */
 int bare_hold_scratch(struct bare *bare, struct err *err) must_check;
 
-/* bare_furnish.c: fills that directory, and opens that of shared memory in it. */
+/* bare_furnish.c: fills that directory, opens that of shared memory in it, and makes bawn's own sockets. */
 int bare_furnish(struct bare *bare, struct err *err) must_check;
 
 /* bare_devices.c: the name in that directory, if the path is one of /dev/shm; else NULL. */

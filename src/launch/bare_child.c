@@ -257,6 +257,7 @@ _Noreturn void bare_run(const struct child *child)
                          .master_fd = -1,
                          .shared_fd = -1,
                          .scratch_fd = -1,
+                         .own_fds = {-1, -1},
                          .processors = child->may_be_kept_apart ? &child->processors : NULL};
     for (size_t i = 0; i < launch.host_fd_count; i++)
         close(launch.host_fds[i]);

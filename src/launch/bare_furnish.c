@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -27,6 +28,27 @@ static int write_files(int scratch_fd, const struct launch *launch, struct err *
         const struct launch_file *file = &launch->files[i];
         if (write_file(scratch_fd, file->path + strlen(launch->scratch) + 1, file->text, err) < 0)
             return -1;
+    }
+    return 0;
+}
+
+/*
+ * Sockets of bawn's own. By the time the command begins their files have no name: no program, inside or outside, can connect to them, or put another
+ * file in their place. The judge has them open, and connects whoever asks for the name that they have inside with namespaces.
+ */
+static int make_own_sockets(struct bare *bare, struct err *err)
+{
+    static const char temporary[] = "socket";
+    for (size_t i = 0; i < OWN_SOCKETS; i++) {
+        char path[64];
+        if (!own_socket_is_wanted(bare->launch, &own_sockets[i]))
+            continue;
+        snprintf(path, sizeof(path), "%s/%s", fd_path(bare->scratch_fd).text, temporary);
+        if (hand_over_socket(bare->control_fd, &own_sockets[i], path, err) < 0)
+            return -1;
+        bare->own_fds[i] = openat(bare->scratch_fd, temporary, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        if (bare->own_fds[i] < 0 || unlinkat(bare->scratch_fd, temporary, 0) < 0)
+            return err_sys(err, errno, "cannot keep %s for the command", own_sockets[i].path);
     }
     return 0;
 }
@@ -57,7 +79,7 @@ int bare_furnish(struct bare *bare, struct err *err)
         return err_sys(err, errno, "cannot open a directory for temporary files");
     if (write_file(scratch_fd, SCRATCH_GIT_CONFIG, launch->git_config ? launch->git_config : "", err) < 0 ||
         (launch->briefing && write_file(scratch_fd, SCRATCH_BRIEFING, launch->briefing, err) < 0) ||
-        write_files(scratch_fd, launch, err) < 0)
+        write_files(scratch_fd, launch, err) < 0 || make_own_sockets(bare, err) < 0)
         return -1;
     return launch->policy ? write_file(scratch_fd, SCRATCH_POLICY, launch->policy, err) : 0;
 }

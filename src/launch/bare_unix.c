@@ -11,6 +11,10 @@
  *      connected to see that. Hence it connects a socket of its own, which nobody can send by yet, and only then puts
  *      it in the place of the caller's.
  *
+ * bawn's own sockets (bare_furnish.c) are found by the name that the caller wrote, letter for letter. No file has that
+ * name, so nothing inside can be put in its place, and no link leads there. Who is connected is said by the name of the
+ * judge's end (kernel/unix_sockets.h), because to the supervisor all of them come from the warden.
+ *
  * Sockets that a rule names are the host's. Those with abstract names are kept apart by Landlock's scope, which holds
  * for the judge as well.
  */
@@ -24,6 +28,7 @@
 
 #include "base/fd.h"
 #include "kernel/landlock.h"
+#include "kernel/unix_sockets.h"
 #include "launch/bare_sockets.h"
 
 static bool is_granted(const struct bare *bare, const char *place)
@@ -112,23 +117,34 @@ static bool is_of_run(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == getpid();
 }
 
+/* The file of bawn's own socket with this name; -1: it is none. */
+static int own_socket_of(const struct bare *bare, const char *path)
+{
+    for (size_t i = 0; i < OWN_SOCKETS; i++) {
+        if (strcmp(own_sockets[i].path, path) == 0)
+            return bare->own_fds[i];
+    }
+    return -1;
+}
+
 static int connect_path(const struct bare *bare, const struct judged_call *call, struct kept_socket *kept,
                         const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     bool is_named = false, is_blocking = bare_is_blocking(kept);
-    auto_fd int file = open_socket(bare, call, path, &is_named);
-    if (file < 0)
+    int own_file = own_socket_of(bare, path);
+    auto_fd int file = own_file < 0 ? open_socket(bare, call, path, &is_named) : -1;
+    if (own_file < 0 && file < 0)
         return -fd_take(&file);
-    snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d", file);
-    struct kept_socket own = {.fd = make_like(kept)};
-    auto_fd int fd = own.fd;
-    if (fd < 0)
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s", fd_path(own_file < 0 ? file : own_file).text);
+    struct kept_socket copy = {.fd = make_like(kept)};
+    auto_fd int fd = copy.fd;
+    if (fd < 0 || (own_file >= 0 && holder_note(fd, bare_process_of(call)) < 0))
         return errno;
-    int errnum = bare_connect_copy(&own, (struct sockaddr *)&address, sizeof(address));
+    int errnum = bare_connect_copy(&copy, (struct sockaddr *)&address, sizeof(address));
     if (errnum == EAGAIN && is_blocking)
         return bare_await(bare->network, call, kept, AWAITS_QUEUE);
-    if (errnum == 0 && !is_named && !is_of_run(fd))
+    if (errnum == 0 && own_file < 0 && !is_named && !is_of_run(fd))
         errnum = EACCES;
     if (errnum == 0)
         errnum = judged_call_replace(call, fd, (int)call->arguments[0]);

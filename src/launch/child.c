@@ -2,11 +2,8 @@
 #include <errno.h>
 #include <grp.h>
 #include <sched.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -62,53 +59,27 @@ static int prepare(struct root *root, const struct child *child, struct own_netw
     return limits_set_fixed(err) < 0 ? -1 : root_prepare(root, err);
 }
 
-/* Hands a descriptor over and closes it here. */
-static int hand_over(const struct child *child, char letter, int fd, struct err *err)
-{
-    auto_fd int own = fd;
-    if (passing_send(child->control_fd, &letter, 1, own) == 0)
-        return 0;
-    err_sys(err, errno, "the sandbox's namespaces cannot be handed over");
-    return errno == ETOOMANYREFS
-               ? err_hint(
-                     err,
-                     "another program of yours uses up the descriptors that `ulimit -Hn` allows; stop it")
-               : -1;
-}
-
 /* Hands over what the supervisor will need. Once process 1 is not dumpable, no other process can open it. */
 static int hand_over_namespaces(const struct child *child, int decoys_fd, struct err *err)
 {
     int user_fd = process_open_namespace("user", err);
-    if (user_fd < 0 || hand_over(child, 'u', user_fd, err) < 0)
+    if (user_fd < 0 || hand_over(child->control_fd, 'u', user_fd, err) < 0)
         return -1;
     int mount_fd = process_open_namespace("mnt", err);
-    if (mount_fd < 0 || hand_over(child, 'm', mount_fd, err) < 0)
+    if (mount_fd < 0 || hand_over(child->control_fd, 'm', mount_fd, err) < 0)
         return -1;
-    return decoys_fd < 0 ? 0 : hand_over(child, 'd', decoys_fd, err);
+    return decoys_fd < 0 ? 0 : hand_over(child->control_fd, 'd', decoys_fd, err);
 }
 
-/* Makes a socket in the sandbox's own /run that the supervisor listens at, and hands it over. */
-static int hand_over_socket(const struct child *child, const char *path, int type, char letter,
-                            struct err *err)
-{
-    enum { BACKLOG = 16 };
-    auto_fd int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
-    if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, BACKLOG) < 0)
-        return err_sys(err, errno, "cannot make %s inside", path);
-    return hand_over(child, letter, fd_take(&fd), err);
-}
-
-/* The sockets at which programs inside ask for more, and for signatures of keys that stay outside. */
+/* The sockets at which programs inside ask for more, and for signatures of keys that stay outside: in the sandbox's own /run. */
 static int hand_over_sockets(const struct child *child, const struct launch *launch, struct err *err)
 {
-    if (launch->policy && hand_over_socket(child, QUESTIONS_INSIDE, SOCK_SEQPACKET, 'q', err) < 0)
-        return -1;
-    return operations_find(launch->operations, OP_SSH_KEY)
-               ? hand_over_socket(child, SSH_AGENT_INSIDE, SOCK_STREAM, 'k', err)
-               : 0;
+    for (size_t i = 0; i < OWN_SOCKETS; i++) {
+        const struct own_socket *own = &own_sockets[i];
+        if (own_socket_is_wanted(launch, own) && hand_over_socket(child->control_fd, own, own->path, err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* Trees that were opened outside are numbered as in the plan; inside there are fewer operations. */
@@ -166,7 +137,7 @@ static int raise_walls(const struct child *child, struct launch *launch, struct 
     int listener_fd = -1, result = lockdown(launch, &listener_fd, err);
     /* The listener hears of the command's own execution first: the supervisor must have it by then. */
     if (result == 0 && listener_fd >= 0)
-        result = hand_over(child, 'x', listener_fd, err);
+        result = hand_over(child->control_fd, 'x', listener_fd, err);
     char all = HANDED_ALL;
     if (result == 0 && passing_send(child->control_fd, &all, 1, -1) < 0)
         result = err_sys(err, errno, "the supervisor is gone");

@@ -78,6 +78,25 @@ int map_namespace_open(const struct id_map *map, struct err *err) must_check;
 /* child.c: never returns. */
 _Noreturn void child_run(const struct child *child);
 
+/* own_sockets.c: a socket at which the supervisor listens to programs inside. `path` is its name for them. */
+struct own_socket {
+    const char *path;
+    int type;
+    char letter; /* of HANDED_LIST */
+};
+enum { OWN_SOCKETS = 2 };
+extern const struct own_socket own_sockets[OWN_SOCKETS];
+
+/* own_sockets.c: does the sandbox have this socket? */
+bool own_socket_is_wanted(const struct launch *launch, const struct own_socket *own);
+
+/* own_sockets.c: hands a descriptor over and closes it here. */
+int hand_over(int control_fd, char letter, int fd, struct err *err) must_check;
+
+/* own_sockets.c: makes the socket at this path, listening, and hands it over. */
+int hand_over_socket(int control_fd, const struct own_socket *own, const char *path, struct err *err)
+    must_check;
+
 /* handover.c, outside: sends the operations and the rest of *launch. A dead child is no error: its report says why. */
 int handover_send(const struct launch *launch, int socket_fd, struct err *err) must_check;
 

@@ -13,6 +13,7 @@
  *   furnish.c   inside, before the walls: /dev, /proc, /tmp and the few files that are made for each sandbox
  *   own_network.c inside, beside the following: makes the sandbox's network
  *   ports.c     inside, before the walls: sockets of the sandbox's network that are handed out
+ *   own_sockets.c inside, before the walls: sockets at which the supervisor listens to programs inside
  *   lockdown.c  inside: raises the walls, then tries a forbidden act at each and insists on the kernel's refusal
  *   handed.c    outside: takes the descriptors that process 1 hands over before the command begins
  *   repin.c     outside, and for a moment inside beside the walls: pins again what the host replaced

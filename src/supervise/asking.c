@@ -112,13 +112,18 @@ static void reply_decided(const struct asking *asking, int client, const struct 
     reply(client, decided->reply == REPLY_GRANTED, decided->sentence, content);
 }
 
+pid_t asking_deputy(const struct asking *asking)
+{
+    return asking->granting.launched ? asking->granting.launched->pid : 0;
+}
+
 /* One line of a client. Returns the question that it waits for, or 0. */
 static unsigned take_line(struct asking *asking, int client, const char *line, int *ret_pid)
 {
     struct arena arena = {0};
-    struct holder holder = holder_of_peer(client);
+    struct holder holder = holder_of_peer(client, asking_deputy(asking));
     char parents[PARENTS_LONGEST];
-    holder_read_parents(&holder, asking->granting.launched ? asking->granting.launched->pid : 0, parents);
+    holder_read_parents(&holder, asking_deputy(asking), parents);
     struct asker asker = {.pid = (int)holder.pid, .program = holder.program, .parents = parents};
     struct decided decided = asking_put(asking, &arena, line, &asker);
     *ret_pid = asker.pid;
@@ -132,7 +137,7 @@ static unsigned take_line(struct asking *asking, int client, const char *line, i
 static void serve_git(struct asking *asking, int client, const char *line)
 {
     struct arena arena = {0};
-    struct holder holder = holder_of_peer(client);
+    struct holder holder = holder_of_peer(client, asking_deputy(asking));
     const char *sentence = "no `forge` rule is in force here";
     auto_fd int way = asking->forging ? forging_take(asking->forging, &arena, line, holder.program,
                                                      (int)holder.pid, &sentence)

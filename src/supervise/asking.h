@@ -55,6 +55,9 @@ void asking_hear(struct asking *asking, question_answered *answered, void *conte
 void asking_listen(struct asking *asking, int listen_fd);
 void asking_end(struct asking *asking);
 
+/* The process that connects for programs inside, as holder_of_peer() wants it: without namespaces the warden. Process 1 connects for nobody. */
+pid_t asking_deputy(const struct asking *asking);
+
 /* Puts a question to the broker, and tells a person of a new one. The sentences lie in the arena. */
 struct decided asking_put(struct asking *asking, struct arena *arena, const char *line,
                           const struct asker *asker);

@@ -260,8 +260,7 @@ static struct decided ask(struct signing *signing, struct arena *arena,
                                       host_of(arena, rule, connection->host), connection->user);
     struct asking *asking = signing->asking;
     char parents[PARENTS_LONGEST];
-    holder_read_parents(&connection->client, asking->granting.launched ? asking->granting.launched->pid : 0,
-                        parents);
+    holder_read_parents(&connection->client, asking_deputy(asking), parents);
     struct asker asker = {.pid = (int)connection->client.pid,
                           .program = connection->client.program,
                           .parents = parents,
@@ -414,7 +413,7 @@ static int program_comes(void *self, short events not_used, struct err *err not_
     if (client < 0)
         return 0;
     struct err problem = {0};
-    struct signing_connection connection = {.client = holder_of_peer(client)};
+    struct signing_connection connection = {.client = holder_of_peer(client, asking_deputy(signing->asking))};
     if (start(signing, client, &connection, &problem) < 0) {
         note_trouble(signing, &problem);
         return 0;

@@ -12,7 +12,7 @@ class Asking(Project):
     """A workspace whose sandbox sees bawn."""
 
     def start(self, *words, flags=()):
-        return subprocess.Popen([self.place.bawn, "--read", os.path.dirname(self.place.bawn), *flags, "--", *words], cwd=self.path,
+        return subprocess.Popen([self.place.bawn, *self.place.walls, "--read", os.path.dirname(self.place.bawn), *flags, "--", *words], cwd=self.path,
                                 env=self.place.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def ask(self, *words, flags=()):

@@ -109,6 +109,7 @@ def until(condition, what, seconds=PATIENCE):
 
 class Place:
     """Where a suite works: a home, folders in it, a copy of bawn that any user may run."""
+    walls = ()  # flags that choose them
 
     def __init__(self, home, bawn):
         self.home = pathlib.Path(home)
