@@ -46,7 +46,6 @@ static bool is_carried_out(const struct operation *operation)
     case OP_ENV_SET:
     case OP_SECRET:
     case OP_LEAK:
-    case OP_FORGE:
     case OP_ARTIFACTS:
     case OP_REQUIRE:
     case OP_ARGUMENT:

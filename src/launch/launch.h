@@ -117,7 +117,7 @@ struct order {
     X(HANDED_MOUNTS, 'm')    /* the mount namespace */                                                       \
     X(HANDED_DECOYS, 'd')    /* the folder that holds the decoys, O_PATH; none with full access */           \
     X(HANDED_LISTENER, 'x')  /* of executions with log_exec, of paths with learns */                         \
-    X(HANDED_QUESTIONS, 'q') /* the socket at QUESTIONS_INSIDE, listening; none with full access */          \
+    X(HANDED_QUESTIONS, 'q') /* the socket at QUESTIONS_INSIDE, listening, if somebody may ask there */      \
     X(HANDED_KEYS, 'k')      /* the socket at SSH_AGENT_INSIDE, listening, if a key may be used */
 
 enum handed {

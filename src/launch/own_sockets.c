@@ -15,8 +15,9 @@ const struct own_socket own_sockets[OWN_SOCKETS] = {
 
 bool own_socket_is_wanted(const struct launch *launch, const struct own_socket *own)
 {
-    return own->letter == 'q' ? launch->policy != NULL
-                              : operations_find(launch->operations, OP_SSH_KEY) != NULL;
+    const struct operations *operations = launch->operations;
+    return own->letter == 'q' ? launch->policy || operations_find(operations, OP_FORGE)
+                              : operations_find(operations, OP_SSH_KEY) != NULL;
 }
 
 int hand_over(int control_fd, char letter, int fd, struct err *err)

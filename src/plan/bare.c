@@ -53,7 +53,7 @@ static const char *why_not(const struct plan *plan, const struct operation *oper
         return why_not_secret(plan, operation->because->secret);
     case OP_FORGE:
         return operation->because->forge->token ? why_not_secret(plan, operation->because->forge->token)
-                                                : "git can ask for your keys outside only with namespaces";
+                                                : NULL;
     case OP_GUARD:
         return "without namespaces nothing tells of the programs that are executed";
     case OP_REQUIRE:

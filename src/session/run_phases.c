@@ -172,7 +172,7 @@ static bool listen_inside(struct run *run)
 {
     struct err ignored;
     int *handed = run->launched.handed;
-    if (!run->launch.policy && !run->signing.plan)
+    if (!run->launch.policy && !run->signing.plan && !run->forging.plan)
         return false;
     if (launch_take_handed(&run->launched, false, &ignored) == 0)
         return true;
