@@ -404,7 +404,7 @@ int asking_send(const char *line, struct err *err)
     struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = QUESTIONS_INSIDE};
     if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
         err_sys(err, errno, "there is no bawn to ask here");
-        return err_hint(err, "`bawn ask` works only in a sandbox that bawn has made with namespaces");
+        return err_hint(err, "`bawn ask` works only in a sandbox that bawn has made");
     }
     if (send(fd, line, strlen(line), MSG_NOSIGNAL) < 0)
         return err_sys(err, errno, "the question cannot be sent");

@@ -31,13 +31,12 @@ static bool is_printable(const char *text)
  * What is at a path, seen anew: what was remembered at the start may have changed. A path that cannot be followed is one where nothing is: the
  * reason would tell of files that the program cannot see.
  */
-static const char *resolve(const struct granting *granting, struct arena *arena, const char *text,
+static const char *resolve(const struct granting *granting, struct arena *arena, const char *path,
                            struct path_look *ret_look)
 {
     struct fsview fs = {.root_fd = granting->plan->policy->request.fs->root_fd, .arena = arena};
     const struct fs_place *place = NULL;
     struct err err;
-    const char *path = path_clean(arena, "/", text);
     if (fs_resolve(&fs, path, &place, &err) == 0)
         path = arena_str(arena, place->real);
     bool is_sure = fs_check(&fs, &err) == 0;
@@ -85,6 +84,15 @@ static const char *problem_with(const struct granting *granting, struct arena *a
     return NULL;
 }
 
+/* Without namespaces the private home has a path of its own. What a program asks for in its home is the user's. */
+static const char *in_users_home(const struct granting *granting, struct arena *arena, const char *path)
+{
+    const char *private = granting->launch ? granting->launch->home : NULL;
+    return granting->plan->request.on == ON_LANDLOCK && private && path_is_beneath(path, private)
+               ? arena_printf(arena, "%s%s", granting->plan->policy->request.home, path + strlen(private))
+               : path;
+}
+
 const char *granting_look(void *context, struct arena *arena, const char *text, bool writes,
                           struct path_look *ret_look)
 {
@@ -94,7 +102,8 @@ const char *granting_look(void *context, struct arena *arena, const char *text, 
     if (!is_printable(text))
         return "the path has characters that cannot be shown to a person";
     struct path_look look = {0};
-    const char *problem = resolve(granting, arena, text, &look);
+    const char *problem =
+        resolve(granting, arena, in_users_home(granting, arena, path_clean(arena, "/", text)), &look);
     if (problem)
         return problem;
     granting_keep(granting, 0);
