@@ -1,10 +1,14 @@
 #include "kernel/ports.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 
+#include "base/buf.h"
 #include "base/fd.h"
 
 enum { BACKLOG = 1024 };
@@ -43,6 +47,34 @@ void port_prepare(int listening_fd)
     setsockopt(listening_fd, SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on));
     setsockopt(listening_fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     setsockopt(listening_fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+}
+
+#define ALL_V4 "00000000"
+#define ALL_V6 ALL_V4 ALL_V4 ALL_V4 ALL_V4
+
+bool port_has_server_on_all(uint16_t port)
+{
+    enum { LARGEST = 64 * 1024 * 1024 };
+    static const struct {
+        const char *list, *own, *peer; /* addresses as the list spells them */
+    } places[] = {
+        {"/proc/net/tcp", ALL_V4, ALL_V4},
+        {"/proc/net/tcp6", ALL_V6, ALL_V6},
+        {"/proc/net/tcp6", ALL_V4 ALL_V4 "FFFF0000" ALL_V4, ALL_V6}, /* all of IPv4 */
+    };
+    for (size_t i = 0; i < array_len(places); i++) {
+        auto_buf struct buf list = {0};
+        char server[128]; /* 0A: it listens */
+        snprintf(server, sizeof(server), " %s:%04X %s:0000 0A ", places[i].own, (unsigned)port,
+                 places[i].peer);
+        auto_fd int fd = open(places[i].list, O_RDONLY | O_CLOEXEC);
+        if (fd < 0 && errno == ENOENT)
+            continue; /* there is no IPv6 */
+        if (fd < 0 || buf_read(&list, fd, LARGEST) < 0 || list.size == LARGEST ||
+            strstr(buf_text(&list), server))
+            return true;
+    }
+    return false;
 }
 
 int port_send(int channel_fd, const struct port_request *message, int fd)

@@ -62,6 +62,9 @@ int port_make(const struct port_request *request);
 /* Sets what connections inherit that are accepted there. An urgent byte must not be missing from the bytes that are inspected. */
 void port_prepare(int listening_fd);
 
+/* Does a program listen at this port on all addresses of the machine? In doubt one does. */
+bool port_has_server_on_all(uint16_t port);
+
 /* Returns 0, or -1 with errno. The caller keeps the descriptor (-1: none). */
 int port_send(int channel_fd, const struct port_request *message, int fd) must_check;
 

@@ -155,7 +155,9 @@ DEFINE_CHECK(socket_options,
     OTHERWISE(ALLOWED))
 DEFINE_CHECK(general_option,
     LOW(2),
-    EQUAL(SO_REUSEPORT, JUDGE),
+    EQUAL(SO_REUSEPORT, JUDGE), /* only bawn sets it (bare_sockets.h in launch) */
+    EQUAL(SO_BINDTODEVICE, ERRNO(EPERM)), /* as for everybody before Linux 5.7 */
+    EQUAL(SO_BINDTOIFINDEX, ERRNO(EPERM)),
     OTHERWISE(ALLOWED))
 DEFINE_CHECK(ip_option,
     LOW(2),
@@ -252,6 +254,8 @@ BARE_CHECK(limits_of, bare_limits_of, prlimit64)
 DEFINE_CHECK(bare_limits_of,
     LOW(0),
     EQUAL(0, THEN(limits_of)),
+    LOW(1),
+    EQUAL(RLIMIT_CORE, THEN(core_of)), /* whosever: the judge decides about processes, and not about limits */
     OTHERWISE(JUDGE))
 DEFINE_CHECK(limits_of,
     LOW(0),

@@ -183,17 +183,23 @@ int bare_connect(const struct bare *bare, const struct judged_call *call)
     return EACCES;
 }
 
-/* Shows the address that the caller wanted, with the port that the socket has got. */
-static int note_own_address(struct kept_socket *kept, const struct socket_address *wanted)
+/* Shows the port that the socket has got. With IP_BIND_ADDRESS_NO_PORT it gets one only when it listens. */
+static int note_own_port(struct kept_socket *kept)
 {
     struct sockaddr_storage now = {0};
     socklen_t size = sizeof(now);
     struct endpoint at;
     if (getsockname(kept->fd, (struct sockaddr *)&now, &size) < 0 || !endpoint_from_socket(&now, &at))
         return errno;
-    keep_address(wanted, &kept->own, &kept->own_size);
     kept->own.sin6_port = htons(at.port); /* at the same place in both families */
     return 0;
+}
+
+/* Shows the address that the caller wanted. */
+static int note_own_address(struct kept_socket *kept, const struct socket_address *wanted)
+{
+    keep_address(wanted, &kept->own, &kept->own_size);
+    return note_own_port(kept);
 }
 
 static int bind_copy(struct bare_network *network, const struct kept_socket *kept,
@@ -292,10 +298,11 @@ int bare_listen(const struct bare *bare, const struct judged_call *call)
         kept->listening = 1;
         bare_close_copy(kept);
     } else if (!kept->listening) {
-        kept->listening = ntohs(kept->own.sin6_port); /* at the same place in both families */
+        errnum = note_own_port(kept);
+        kept->listening = ntohs(kept->own.sin6_port);
         kept->holder = bare_process_of(call);
         kept->held_as = (int)call->arguments[0];
         vec_push(&bare->network->listening, kept->inode);
     }
-    return 0;
+    return errnum;
 }

@@ -92,6 +92,14 @@ void bare_forget_closed(struct bare_network *network)
     }
 }
 
+/* A program may have ended that by shutdown(). It can begin again only by a call that is judged. */
+static bool still_listens(const struct kept_socket *server)
+{
+    int listens = 0;
+    socklen_t size = sizeof(listens);
+    return getsockopt(server->fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens;
+}
+
 /* The socket that listens there, without a look at who has it. The list loses those that are gone. */
 static struct kept_socket *find_server(struct bare_network *network, uint16_t port)
 {
@@ -99,7 +107,7 @@ static struct kept_socket *find_server(struct bare_network *network, uint16_t po
         struct kept_socket *kept = bare_find_socket(network, network->listening.at[i - 1]);
         if (!kept || kept->fd < 0)
             network->listening.at[i - 1] = network->listening.at[--network->listening.count];
-        else if (kept->listening == port)
+        else if (kept->listening == port && still_listens(kept))
             return kept;
     }
     return NULL;
@@ -110,7 +118,7 @@ bool bare_has_server(struct bare_network *network, uint16_t port)
     struct kept_socket *server = find_server(network, port);
     if (server && !is_held(server))
         bare_close_copy(server);
-    return server && server->fd >= 0;
+    return server && server->fd >= 0 && !(server->shares_port && port_has_server_on_all(port));
 }
 
 void bare_forget_stopped(struct bare_network *network)
@@ -301,10 +309,28 @@ int bare_recvmsg(const struct bare *bare, const struct judged_call *call)
     return BARE_CONTINUED;
 }
 
+/* A socket that is connected, or came so, has no use for it: it is told that it is set. Returns 0 or an errno. */
+static int share_port(const struct judged_call *call, struct kept_socket *kept)
+{
+    int value = 0;
+    if ((int)call->arguments[4] < (int)sizeof(value))
+        return EINVAL;
+    if (memory_read(call->thread, call->arguments[3], &value, sizeof(value)) < 0)
+        return EFAULT;
+    if (!kept || kept->fd < 0 || kept->kind == KEPT_UNIX)
+        return 0;
+    kept->shares_port |= value != 0;
+    return setsockopt(kept->fd, SOL_SOCKET, SO_REUSEPORT, &value, sizeof(value)) < 0 ? errno : 0;
+}
+
 /* Options of the internet mean nothing to a socket for questions: it is told that they are set. */
 int bare_setsockopt(const struct bare *bare, const struct judged_call *call)
 {
     struct kept_socket *kept;
-    bool is_for_questions = bare_socket_of(bare, call, &kept) == 0 && kept && kept->kind == KEPT_QUESTIONS;
-    return is_for_questions ? 0 : BARE_CONTINUED;
+    int errnum = bare_socket_of(bare, call, &kept);
+    if (errnum == 0 && kept && kept->kind == KEPT_QUESTIONS)
+        return 0;
+    if ((int)call->arguments[1] != SOL_SOCKET)
+        return BARE_CONTINUED;
+    return errnum ? errnum : share_port(call, kept);
 }

@@ -17,7 +17,11 @@
  *                        to it, and connections to 127.0.0.1 and its like lead to it. A server of the host that
  *                        listens on all addresses has this one, too. So the judge keeps its copy of a socket that
  *                        listens, and connects to no port without one. It looks from time to time whether a program
- *                        still has the socket, and closes the copy if none has.
+ *                        still has the socket, and closes the copy if none has. A socket can stop to listen without
+ *                        being closed (shutdown): the judge asks it. While it listens, the kernel gives its port to
+ *                        no server on all addresses, unless both want to share it (SO_REUSEPORT). So the judge sets
+ *                        that option itself, and looks for such a server before it connects to a socket that had it.
+ *                        No socket can be tied to a device: it would not get what comes from this machine.
  *   TCP, elsewhere       The socket is connected to a listening socket of the judge. The judge accepts the other end,
  *                        and sends it to the helper with the address that the caller wanted. The helper decides,
  *                        dials and relays, as it does with a namespace. It tells the judge beforehand which addresses
@@ -77,6 +81,7 @@ struct kept_socket {
     int family; /* that the caller asked for */
     int fd;     /* the copy; -1: it is connected, or is a Unix socket that listens */
     bool is_bound;
+    bool shares_port; /* it had SO_REUSEPORT at some time: another program's server may have the same port */
     uint16_t listening; /* at this port of the run; 1 for a Unix socket; 0: it does not listen */
     pid_t holder;       /* a process that had it open when it began to listen, and as which descriptor */
     int held_as;
