@@ -25,7 +25,8 @@
 
 enum {
     MOST_CONNECTIONS = 32,
-    MOST_EVENTS = 1024, /* a sandbox must not fill the disk */
+    MOST_EVENTS = 1024,  /* a sandbox must not fill the disk */
+    MOST_LOGINS = 16384, /* each is recorded: counted apart, so that no number of refusals hides one */
     MOST_REFUSED = 256,
     PATIENCE = 100, /* seconds; sshd gives a login 120 */
 };
@@ -162,11 +163,10 @@ static void note_signed(struct signing *signing, const struct signing_connection
 {
     struct arena arena = {0};
     const struct signing_rule *rule = &signing->rules.at[connection->rule];
-    if (signing->events++ < MOST_EVENTS)
-        journal_event(signing->journal, "ssh-key", "key", rule->key->key, "host",
-                      host_of(&arena, rule, connection->host), "user", connection->user, "program",
-                      connection->client.program, "pid",
-                      arena_printf(&arena, "%d", (int)connection->client.pid));
+    signing->logins++;
+    journal_event(signing->journal, "ssh-key", "key", rule->key->key, "host",
+                  host_of(&arena, rule, connection->host), "user", connection->user, "program",
+                  connection->client.program, "pid", arena_printf(&arena, "%d", (int)connection->client.pid));
     arena_free(&arena);
 }
 
@@ -231,17 +231,18 @@ static void answer(const struct signing_connection *connection, bool is_yes)
 }
 
 /* Why it cannot be signed, without asking anybody; NULL: it can. */
-static const char *why_not(const struct signing_rule *rule)
+static const char *why_not(const struct signing *signing, const struct signing_rule *rule)
 {
-    return rule->key->times && rule->used >= rule->key->times ? "the rule's number of signatures is used up"
-                                                              : NULL;
+    if (rule->key->times && rule->used >= rule->key->times)
+        return "the rule's number of signatures is used up";
+    return signing->logins >= MOST_LOGINS ? "there were too many logins in this run" : NULL;
 }
 
 /* The last word about a signature. `why` is NULL where nobody is against it. */
 static void decide(struct signing *signing, struct signing_connection *connection, const char *why)
 {
     struct signing_rule *rule = &signing->rules.at[connection->rule];
-    why = why ? why : why_not(rule); /* others may have been signed while it waited */
+    why = why ? why : why_not(signing, rule); /* others may have been signed while it waited */
     connection->question = 0;
     if (why) {
         note_refused(signing, connection, rule, connection->user, why, false);
@@ -333,7 +334,7 @@ static void take_sign(struct signing *signing, struct signing_connection *connec
     connection->rule = (unsigned)rule;
     connection->host = (unsigned)host;
     snprintf(connection->user, sizeof(connection->user), "%s", rest);
-    const char *why = why_not(&signing->rules.at[rule]);
+    const char *why = why_not(signing, &signing->rules.at[rule]);
     if (why || !signing->rules.at[rule].key->asks) {
         decide(signing, connection, why);
         return;

@@ -48,7 +48,8 @@ struct signing {
     refused_key_list refused; /* logins at other hosts, and data that is no login */
     key_refused *tell;        /* NULL: nobody is told */
     void *context;
-    size_t events; /* that were recorded */
+    size_t events; /* that were recorded, but for logins */
+    size_t logins;
 };
 
 #define SIGNING_NONE ((struct signing){.listen_fd = -1, .timer_fd = -1})

@@ -131,7 +131,8 @@ bool agent_read_record(struct bytes record, struct agent_request *ret_request)
         *fields[i] = take_string(&reader);
     bool has_session = kind == AGENT_BIND || kind == AGENT_LOGIN;
     if (reader.failed || reader.size || kind >= AGENT_KIND_COUNT || bits > BITS ||
-        (has_session && !is_session(request.session)) || (kind == AGENT_LOGIN && !is_user(request.user)))
+        (has_session && !is_session(request.session)) ||
+        (kind == AGENT_LOGIN ? !is_user(request.user) : request.user.size > 0))
         return false;
     *ret_request = request;
     return true;

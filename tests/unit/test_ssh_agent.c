@@ -159,4 +159,17 @@ TEST(a_key_is_used_only_at_the_hosts_of_its_own_rules)
     agent_state_free(&state);
 }
 
+/* What a front that was taken over might send: the back has room for a user's name in a login alone. */
+TEST(a_record_has_a_user_only_for_a_login)
+{
+    const struct bytes user = bytes_of("git", 3), session = bytes_of(signed_text, strlen(signed_text));
+    for (int kind = AGENT_OTHER; kind < AGENT_KIND_COUNT; kind++) {
+        struct agent_request request = {.kind = (enum agent_kind)kind, .session = session, .user = user},
+                             read;
+        auto_buf struct buf record = {0};
+        agent_add_record(&request, &record);
+        CHECK(agent_read_record(bytes_of(record.bytes, record.size), &read) == (kind == AGENT_LOGIN));
+    }
+}
+
 UNIT_MAIN()
