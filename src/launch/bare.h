@@ -132,6 +132,9 @@ int bare_read_path(const struct judged_call *call, uint64_t address, char ret_pa
  */
 int bare_open_object(const struct judged_call *call, int directory, const char *path, bool follows);
 
+/* bare_files.c: does the plan let files at this place be written? */
+bool bare_is_written(const struct bare *bare, const char *place);
+
 /*
  * bare_files.c: "/proc/self/fd/7/name" is "name" in the caller's directory 7, as some programs spell it. Returns the rest, and sets the directory; or the
  * whole path.

@@ -301,6 +301,7 @@ int bare_network_begin(struct bare *bare, int channel_fd, struct err *err)
     if (listen_somewhere(&network) < 0)
         return err_sys(err, errno, "cannot listen on this machine's loopback");
     int errnum = open_planned(&network, bare->launch->operations);
+    bare_find_granted(&network, bare->launch->operations);
     bare->network = &network;
     return errnum ? err_sys(err, errnum, "the plan names too many addresses") : 0;
 }

@@ -97,6 +97,15 @@ static bool is_plain(const char *place)
     return *place == '/' && !text_ends_with(place, " (deleted)");
 }
 
+bool bare_is_written(const struct bare *bare, const char *place)
+{
+    for (size_t i = 0; i < bare->written.count; i++) {
+        if (path_is_beneath(place, bare->written.at[i]))
+            return true;
+    }
+    return false;
+}
+
 /* May objects at this place be changed, if they are not frozen? Returns 0 or an errno. */
 static int judge_place(const struct bare *bare, const char *place)
 {
@@ -104,11 +113,7 @@ static int judge_place(const struct bare *bare, const char *place)
         if (path_is_beneath(place, bare->paths.at[i]))
             return EPERM;
     }
-    for (size_t i = 0; i < bare->written.count; i++) {
-        if (path_is_beneath(place, bare->written.at[i]))
-            return 0;
-    }
-    return EPERM;
+    return bare_is_written(bare, place) ? 0 : EPERM;
 }
 
 /* May the caller change what is known of this object? Returns 0 or an errno. */

@@ -111,6 +111,12 @@ struct socket_file {
     ino_t inode;
 };
 
+/* A socket of the host's that a rule names. */
+struct granted_socket {
+    const char *path;
+    int fd; /* O_PATH: the file that it was at the start, which a program of the run may have exchanged; -1: none */
+};
+
 struct outgoing {
     struct port_request message;
     int fd;
@@ -135,6 +141,7 @@ struct bare_network {
     int64_t last_look;             /* at them, in milliseconds */
     VEC(struct socket_file) files; /* of Unix sockets of the run that listen */
     size_t next_file;
+    VEC(struct granted_socket) granted;
 };
 
 /* bare_arrivals.c: finds an address for the run. The channel is the supervisor's (launch.h). */
@@ -192,6 +199,9 @@ int bare_connect_questions(const struct bare_network *network, struct kept_socke
 /* bare_network.c: the address of the run, as the socket's family spells it. */
 socklen_t bare_own_address(const struct bare_network *network, const struct kept_socket *kept, uint16_t port,
                            struct sockaddr_storage *ret_address);
+
+/* bare_unix.c: opens the files of the sockets that rules name. */
+void bare_find_granted(struct bare_network *network, const struct operations *operations);
 
 /* bare_unix.c: a socket of the run is about to listen. */
 void bare_note_listening(const struct bare *bare, const struct judged_call *call,

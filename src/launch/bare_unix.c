@@ -15,8 +15,9 @@
  * name, so nothing inside can be put in its place, and no link leads there. Who is connected is said by the name of the
  * judge's end (kernel/unix_sockets.h), because to the supervisor all of them come from the warden.
  *
- * Sockets that a rule names are the host's. Those with abstract names are kept apart by Landlock's scope, which holds
- * for the judge as well.
+ * Sockets that a rule names are the host's. In a tree that may be written, a program could put another one in the place
+ * of such a socket: there it must still be the file that it was at the start. Those with abstract names are kept apart
+ * by Landlock's scope, which holds for the judge as well.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,10 +32,24 @@
 #include "kernel/unix_sockets.h"
 #include "launch/bare_sockets.h"
 
-static bool is_granted(const struct bare *bare, const char *place)
+void bare_find_granted(struct bare_network *network, const struct operations *operations)
 {
-    vec_each (const struct operation, operation, bare->launch->operations) {
-        if (operation->kind == OP_SOCKET && strcmp(operation->path, place) == 0)
+    vec_each (const struct operation, operation, operations) {
+        if (operation->kind == OP_SOCKET)
+            vec_push(&network->granted,
+                     ((struct granted_socket){operation->path,
+                                              open(operation->path, O_PATH | O_NOFOLLOW | O_CLOEXEC)}));
+    }
+}
+
+static bool is_granted(const struct bare *bare, const char *place, const struct stat *status)
+{
+    vec_each (const struct granted_socket, granted, &bare->network->granted) {
+        struct stat then;
+        if (strcmp(granted->path, place) != 0)
+            continue;
+        if (!bare_is_written(bare, place) || (granted->fd >= 0 && fstat(granted->fd, &then) == 0 &&
+                                              then.st_ino == status->st_ino && then.st_dev == status->st_dev))
             return true;
     }
     return false;
@@ -84,7 +99,7 @@ static int open_socket(const struct bare *bare, const struct judged_call *call, 
     if (fstat(fd, &status) < 0 || size <= 0 || (size_t)size >= sizeof(place))
         return -EACCES;
     place[size] = '\0';
-    *ret_is_granted = is_granted(bare, place);
+    *ret_is_granted = is_granted(bare, place, &status);
     if (!S_ISSOCK(status.st_mode))
         return -ECONNREFUSED;
     return *ret_is_granted || may_be_own(bare, &status) ? fd_take(&fd) : -EACCES;
