@@ -133,6 +133,7 @@ struct calls {
 #define BARE_REFUSE(errnum, ...)
 #define BARE_CHECK(check, own, ...)
 #define BARE_ONLY(own, ...)
+#define TOLD(...)
 #define JUDGED(...)
 #define JUDGED_NAME(...)
 #define JUDGED_NAME_IF(check, ...)
@@ -157,6 +158,7 @@ static const struct check all_checks[] = {
 #undef BARE_REFUSE
 #undef BARE_CHECK
 #undef BARE_ONLY
+#undef TOLD
 #undef JUDGED
 #undef JUDGED_NAME
 #undef JUDGED_NAME_IF
@@ -164,8 +166,10 @@ static const struct check all_checks[] = {
 #undef JUDGED_OWNER
 #undef DEFINE_CHECK
 
-/* In the order of seccomp_kinds.h. The programs without namespaces are alike in all but JUDGED_NAME and OLD. */
-#define VERDICTS(by_default, nested, root, bare) {by_default, nested, root, bare, bare, bare}
+/* In the order of seccomp_kinds.h. The programs without namespaces are alike in all but JUDGED_NAME, OLD and TOLD. */
+#define ALL_VERDICTS(by_default, nested, root, bare, frozen, old) \
+    {by_default, nested, root, bare, frozen, old, bare, frozen, old}
+#define VERDICTS(by_default, nested, root, bare) ALL_VERDICTS(by_default, nested, root, bare, bare, bare)
 #define ALLOW(...)                  {#__VA_ARGS__, VERDICTS(ALLOWED, ALLOWED, ALLOWED, ALLOWED)},
 #define REFUSE(errnum, ...)         {#__VA_ARGS__, VERDICTS(ERRNO(errnum), ERRNO(errnum), ERRNO(errnum), ERRNO(errnum))},
 #define NESTED(errnum, ...)         {#__VA_ARGS__, VERDICTS(ERRNO(errnum), ALLOWED, ERRNO(errnum), ERRNO(errnum))},
@@ -177,15 +181,17 @@ static const struct check all_checks[] = {
 #define ROOT_CHECK(check, ...)      {#__VA_ARGS__, VERDICTS(ALLOWED, ALLOWED, THEN(check), THEN(check))},
 #define ROOT_REFUSE(errnum, ...)    {#__VA_ARGS__, VERDICTS(ALLOWED, ALLOWED, ERRNO(errnum), ERRNO(errnum))},
 #define OPEN_CHECK(check, own, old, ...) \
-    {#__VA_ARGS__, {ALLOWED, ALLOWED, THEN(check), THEN(own), THEN(own), THEN(old)}},
+    {#__VA_ARGS__, ALL_VERDICTS(ALLOWED, ALLOWED, THEN(check), THEN(own), THEN(own), THEN(old))},
 #define BARE_REFUSE(errnum, ...)    {#__VA_ARGS__, VERDICTS(ALLOWED, ALLOWED, ALLOWED, ERRNO(errnum))},
 #define BARE_CHECK(check, own, ...) {#__VA_ARGS__, VERDICTS(THEN(check), THEN(check), THEN(check), THEN(own))},
 #define BARE_ONLY(own, ...)         {#__VA_ARGS__, VERDICTS(ALLOWED, ALLOWED, ALLOWED, THEN(own))},
+#define TOLD(...) \
+    {#__VA_ARGS__, {ALLOWED, ALLOWED, ALLOWED, ALLOWED, ALLOWED, ALLOWED, JUDGE, JUDGE, JUDGE}},
 #define JUDGED(...)                 {#__VA_ARGS__, VERDICTS(ALLOWED, ALLOWED, ALLOWED, JUDGE)},
-#define JUDGED_NAME(...)            {#__VA_ARGS__, {ALLOWED, ALLOWED, ALLOWED, ALLOWED, JUDGE, JUDGE}},
-#define JUDGED_NAME_IF(check, ...)  {#__VA_ARGS__, {ALLOWED, ALLOWED, ALLOWED, THEN(check), JUDGE, JUDGE}},
-#define OLD(check, ...)             {#__VA_ARGS__, {ALLOWED, ALLOWED, ALLOWED, ALLOWED, ALLOWED, THEN(check)}},
-#define OLD_JUDGED(...)             {#__VA_ARGS__, {ALLOWED, ALLOWED, ALLOWED, ALLOWED, ALLOWED, JUDGE}},
+#define JUDGED_NAME(...)            {#__VA_ARGS__, ALL_VERDICTS(ALLOWED, ALLOWED, ALLOWED, ALLOWED, JUDGE, JUDGE)},
+#define JUDGED_NAME_IF(check, ...)  {#__VA_ARGS__, ALL_VERDICTS(ALLOWED, ALLOWED, ALLOWED, THEN(check), JUDGE, JUDGE)},
+#define OLD(check, ...)             {#__VA_ARGS__, ALL_VERDICTS(ALLOWED, ALLOWED, ALLOWED, ALLOWED, ALLOWED, THEN(check))},
+#define OLD_JUDGED(...)             {#__VA_ARGS__, ALL_VERDICTS(ALLOWED, ALLOWED, ALLOWED, ALLOWED, ALLOWED, JUDGE)},
 #define JUDGED_MODE(check, ...)     {#__VA_ARGS__, VERDICTS(ALLOWED, ALLOWED, THEN(check), JUDGE)},
 #define JUDGED_OWNER(check, ...)    {#__VA_ARGS__, VERDICTS(THEN(check), ALLOWED, ALLOWED, JUDGE)},
 #define DEFINE_CHECK(name, ...)

@@ -133,11 +133,11 @@ static void read_parent(struct exec_notice *notice)
         snprintf(notice->parent, sizeof(notice->parent), "%u", information.parent);
 }
 
-int exec_notice_receive(int listener_fd, struct exec_notice *ret_notice)
+int exec_notice_receive(int listener_fd, int told_fd, struct exec_notice *ret_notice)
 {
     struct notice asked;
     *ret_notice = (struct exec_notice){.pid_fd = -1};
-    int taken = notice_take(listener_fd, &asked);
+    int taken = told_fd < 0 ? notice_take(listener_fd, &asked) : notice_take_told(told_fd, &asked);
     if (taken <= 0)
         return taken;
     bool is_at = asked.call == SYS_execveat;

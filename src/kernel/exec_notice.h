@@ -31,10 +31,11 @@ struct exec_notice {
 };
 
 /*
- * Takes a notice: who executes which path. The process waits until notice_answer(). Returns 1; 0 if there is none; -1 with errno if it cannot
+ * Takes a notice: who executes which path. It comes from a pipe if another process takes the listener's notices (notice_tell); else `told_fd` is -1. The
+ * process waits until notice_answer(). Returns 1; 0 if there is none; -1 with errno if it cannot
  * be read.
  */
-int exec_notice_receive(int listener_fd, struct exec_notice *ret_notice) must_check;
+int exec_notice_receive(int listener_fd, int told_fd, struct exec_notice *ret_notice) must_check;
 
 /* Reads the arguments, too. */
 void exec_notice_read_arguments(struct exec_notice *notice);

@@ -13,12 +13,14 @@
  *     OPEN_CHECK(check, own, old, name, ...)  its arguments decide where root started bawn, otherwise without namespaces, and again
  *                                otherwise there on older kernels
  *
- * Three programs are for walls without namespaces (launch/bare.h). As by default, but for these:
+ * Six programs are for walls without namespaces (launch/bare.h): three, and each again for runs in which executions are told. As by
+ * default, but for these:
  *
  *     BARE_REFUSE(errnum, name, ...)        answers with this errno there; exists otherwise
- *     BARE_CHECK(check, own, name, ...)     the check of all programs, and that of these two
+ *     BARE_CHECK(check, own, name, ...)     the check of all programs, and that of these
  *     NESTED_BARE_CHECK(check, own, name, ...)  exists under --nested; the check of the others, and that of these
- *     BARE_ONLY(own, name, ...)             the check of these two; exists otherwise
+ *     BARE_ONLY(own, name, ...)             the check of these; exists otherwise
+ *     TOLD(name, ...)                       passed on where executions are told; exists otherwise
  *     JUDGED(name, ...)                     there a process of bawn's judges each call; exists otherwise
  *     JUDGED_MODE(check, name, ...)         the same; where the machine's root started bawn, the arguments decide
  *     JUDGED_OWNER(check, name, ...)        the same; the arguments decide by default
@@ -86,7 +88,8 @@ ALLOW(brk, mmap, munmap, mremap, mprotect, madvise, mincore, msync, mlock, mlock
 ALLOW(pkey_alloc, pkey_free, pkey_mprotect, mseal, map_shadow_stack, membarrier, memfd_create)
 
 /* Processes, threads and signals: those of the sandbox's own pid namespace. */
-ALLOW(fork, vfork, execve, execveat, exit, exit_group, wait4, waitid)
+TOLD(execve, execveat) /* for --log-exec and guards, which have a listener of their own with namespaces */
+ALLOW(fork, vfork, exit, exit_group, wait4, waitid)
 ALLOW(getpid, getppid, gettid, getpgid, getpgrp, setpgid, getsid, setsid)
 OLD_JUDGED(kill, tkill, tgkill, rt_sigqueueinfo, rt_tgsigqueueinfo, pidfd_send_signal) /* scopes: since version 6 */
 ALLOW(pause, restart_syscall, sigaltstack, rt_sigaction, rt_sigpending, rt_sigprocmask)

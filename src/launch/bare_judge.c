@@ -19,6 +19,8 @@ static const struct {
 } acts[] = {
     {SYS_ioctl, bare_ioctl},
     {SYS_clone, bare_clone},
+    {SYS_execve, bare_execute},
+    {SYS_execveat, bare_execute},
     {SYS_kill, bare_kill},
     {SYS_tkill, bare_tkill},
     {SYS_tgkill, bare_tgkill},
@@ -141,6 +143,7 @@ static void *run_judge(void *self)
         taken = taken > 0 ? 0 : taken;
     }
     close(judging->listener_fd); /* whoever still waits gets ENOSYS */
+    bare_end_telling(bare);
     return NULL;
 }
 

@@ -86,10 +86,7 @@ static const struct operation *missing_seal(const struct plan *plan)
 /* The flag of the request that only namespaces can carry out, or NULL. */
 static const char *flag_for_namespaces(const struct run_request *request)
 {
-    return request->nested     ? "--nested"
-           : request->log_exec ? "--log-exec"
-           : request->learns   ? "`bawn learn`"
-                               : NULL;
+    return request->nested ? "--nested" : request->learns ? "`bawn learn`" : NULL;
 }
 
 /* Says what of the request or of the plan needs namespaces, which this run does without. */

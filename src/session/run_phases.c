@@ -217,7 +217,7 @@ int run_prepare(struct run *run, struct err *err)
     run->signing = SIGNING_NONE;
     run->checkpoints = CHECKPOINTS_NONE;
     run->disk = DISK_NONE;
-    run->execs.listener_fd = -1;
+    run->execs = EXECS_NONE;
     run->guarded = GUARDED_NONE;
     run->learning.listener_fd = -1;
     run->launch.amendments = &run->amendments;
@@ -320,12 +320,13 @@ static int begin_execs(struct run *run, struct err *err)
         return 0;
     }
     struct execs_wanted wanted = {
+        .listener_fd = listener,
+        .told_fd = fd_take(&run->launched.handed[HANDED_TOLD]),
         .command = command_text(run->loaded.policy.arena, run->request.command),
         .records = run->launch.log_exec,
         .guarded = has_guards ? &run->guarded : NULL,
     };
-    run->guarded.listener_fd = listener;
-    execs_begin(&run->execs, &wanted, listener, &run->session.journal, &run->loop);
+    execs_begin(&run->execs, &wanted, &run->session.journal, &run->loop);
     return 0;
 }
 

@@ -255,6 +255,13 @@ bool guarded_take(struct guarded *guarded, struct exec_notice *notice, int *ret_
     return is_held;
 }
 
+void guarded_forget(struct guarded *guarded)
+{
+    guarded->held.count = 0;
+    guarded->listener_fd = -1;
+    set_timer(guarded);
+}
+
 void guarded_end(struct guarded *guarded)
 {
     fd_close(guarded->timer_fd);

@@ -78,15 +78,21 @@ static bool read_other(const char *word, struct expectation *call)
         [SECCOMP_BARE] = "bare=",
         [SECCOMP_BARE_FROZEN] = "frozen=",
         [SECCOMP_BARE_OLD] = "old=",
+        [SECCOMP_BARE_TOLD] = "told=",
     };
-    for (size_t kind = SECCOMP_ROOT; kind < SECCOMP_KINDS; kind++) {
+    for (size_t kind = SECCOMP_ROOT; kind < array_len(names); kind++) {
         size_t size = strlen(names[kind]);
         if (strncmp(word, names[kind], size) != 0)
             continue;
-        size_t last = kind == SECCOMP_ROOT ? kind : SECCOMP_BARE_OLD; /* each is the one before it, and more */
+        /* Each is the one before it, and more; and again where executions are told. */
+        size_t last = kind == SECCOMP_ROOT        ? SECCOMP_ROOT
+                      : kind == SECCOMP_BARE_TOLD ? SECCOMP_BARE_OLD_TOLD
+                                                  : SECCOMP_BARE_OLD;
         for (size_t later = kind; later <= last; later++) {
+            size_t told = kind == SECCOMP_ROOT || kind == SECCOMP_BARE_TOLD ? later : later + SECCOMP_TOLD_AFTER;
             if (!read_action(word + size, &call->actions[later]))
                 return false;
+            call->actions[told] = call->actions[later];
         }
         return true;
     }
@@ -207,6 +213,9 @@ static void check_call(size_t kind, const char *name, const uint64_t *args, size
         CHECK_CALL(SECCOMP_BARE, name, want, __VA_ARGS__);                                                   \
         CHECK_CALL(SECCOMP_BARE_FROZEN, name, want, __VA_ARGS__);                                            \
         CHECK_CALL(SECCOMP_BARE_OLD, name, want, __VA_ARGS__);                                               \
+        CHECK_CALL(SECCOMP_BARE_TOLD, name, want, __VA_ARGS__);                                              \
+        CHECK_CALL(SECCOMP_BARE_FROZEN_TOLD, name, want, __VA_ARGS__);                                       \
+        CHECK_CALL(SECCOMP_BARE_OLD_TOLD, name, want, __VA_ARGS__);                                          \
     } while (0)
 
 static const uint64_t beyond_32_bits = UINT64_C(1) << 32, high_half = UINT64_C(0xffffffff00000000);
