@@ -133,6 +133,13 @@ static void read_parent(struct exec_notice *notice)
         snprintf(notice->parent, sizeof(notice->parent), "%u", information.parent);
 }
 
+/* With namespaces this user may read all memory inside, but for process 1's and that of programs whose file may not be read. */
+static bool is_closed(pid_t pid, uint64_t address)
+{
+    char byte;
+    return address && memory_read(pid, address, &byte, 1) < 0 && errno == EPERM;
+}
+
 int exec_notice_receive(int listener_fd, int told_fd, struct exec_notice *ret_notice)
 {
     struct notice asked;
@@ -146,6 +153,8 @@ int exec_notice_receive(int listener_fd, int told_fd, struct exec_notice *ret_no
     ret_notice->arguments_at = asked.arguments[1 + is_at];
     memory_read_text(ret_notice->pid, asked.arguments[is_at], ret_notice->path, sizeof(ret_notice->path),
                      NULL);
+    ret_notice->is_closed =
+        told_fd >= 0 && !*ret_notice->path && is_closed(asked.pid, asked.arguments[is_at]);
     return 1;
 }
 

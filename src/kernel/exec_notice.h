@@ -24,7 +24,8 @@ struct exec_notice {
     char path[4096];      /* as given; "": could not be read, as from process 1's own memory */
     char arguments[4096]; /* each cut at 255 bytes and ended by NUL; the rest is omitted */
     size_t arguments_size;
-    bool is_cut;           /* something of them was omitted */
+    bool is_cut;    /* something of them was omitted */
+    bool is_closed; /* told without namespaces: the process lets nobody read its memory (PR_SET_DUMPABLE) */
     uint64_t arguments_at; /* where they are in its memory */
     int pid_fd; /* POLLHUP when it has ended and its parent has waited for it; owned by the caller; -1: none */
     bool is_there; /* does the file exist, as the process sees it? */

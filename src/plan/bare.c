@@ -56,8 +56,6 @@ static const char *why_not(const struct plan *plan, const struct operation *oper
                                                 : "git can ask for your keys outside only with namespaces";
     case OP_SSH_KEY:
         return "programs can ask for your keys outside only with namespaces";
-    case OP_GUARD:
-        return "without namespaces nothing tells of the programs that are executed";
     case OP_REQUIRE:
         return arena_printf(plan->policy->arena, "%s requires namespaces",
                             rule_origin(plan->policy->arena, operation->because));

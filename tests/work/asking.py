@@ -1,4 +1,4 @@
-"""A workspace whose sandbox asks, and a person who answers: for the suites ask and grants."""
+"""A workspace whose sandbox asks, and a person who answers: for the suites ask, grants and execs."""
 import json
 import os
 import pathlib
@@ -12,7 +12,7 @@ class Asking(Project):
     """A workspace whose sandbox sees bawn."""
 
     def start(self, *words, flags=()):
-        return subprocess.Popen([self.place.bawn, "--read", os.path.dirname(self.place.bawn), *flags, "--", *words], cwd=self.path,
+        return subprocess.Popen([self.place.bawn, *getattr(self.place, "walls", ()), "--read", os.path.dirname(self.place.bawn), *flags, "--", *words], cwd=self.path,
                                 env=self.place.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def ask(self, *words, flags=()):
