@@ -10,7 +10,7 @@
  *   bare_names.c   judged calls that change names
  *   bare_devices.c judged opens of the command's own terminals and shared memory
  *   bare_sockets.h the network, in files of its own
- *   bare_execs.c   executions, which are passed on to the supervisor
+ *   bare_told.c    executions, and calls that name a path: what is passed on to the supervisor
  *   bare_signals.c judged signals, on kernels whose Landlock has no scopes
  *   bare_init.c    the warden's loop: signals, orders, the end of all that the command started
  *   bare_orphans.c outside: the same, if the warden was killed
@@ -51,7 +51,7 @@
  *      control socket ends, which means that the supervisor is dead, or wants an end. So nobody of bawn's kills the warden. If somebody else does, its
  *      children fall to the supervisor, which kills them. A warden that has reported the end has no children, and the supervisor
  *      waits for neither.
- *   4. Without a judge, judged calls fail with ENOSYS: the kernel answers so when the listener is closed. Where executions are told, the supervisor
+ *   4. Without a judge, judged calls fail with ENOSYS: the kernel answers so when the listener is closed. Where the supervisor is told of some, it
  *      has it open too, and closes it when the judge has hung up.
  *   5. Without scopes (before Linux 6.12), the judge carries signals out.
  *   6. The warden cannot be traced, signalled or read by the command: Landlock's first domain is less than the second, and the warden is
@@ -87,7 +87,7 @@ struct bare {
     const struct launch *launch;
     struct bare_network *network; /* the judge's thread's own, once it runs */
     struct callers *callers;      /* and this */
-    struct told *told;            /* and this; NULL: nobody is told of executions */
+    struct told *told;            /* and this; NULL: nobody is told of calls */
     struct arena arena;
     int report_fd, control_fd;
     int command_fd; /* the command's process, until it executes */
@@ -126,10 +126,17 @@ void bare_use_all_processors(const struct bare *bare);
 /* bare_judge.c: judges calls until the listener ends, and owns it. */
 int bare_begin_judge(struct bare *bare, int listener_fd, struct err *err) must_check;
 
-/* bare_execs.c: are executions told? Then the supervisor gets the listener, too, and a pipe with a notice of each. */
+/* bare_told.c: are executions told? */
 bool bare_tells(const struct bare *bare);
+
+/* bare_told.c: hands over the listener and a channel for notices, if anything is told. */
 int bare_begin_telling(struct bare *bare, int listener_fd, struct err *err) must_check;
 void bare_end_telling(const struct bare *bare);
+
+/* bare_told.c: for `bawn learn`: is the supervisor told of the call? Then it comes back from this descriptor, and is to be judged. -1: nobody learns. */
+bool bare_tell_path(const struct bare *bare, const struct judged_call *call);
+int bare_told_fd(const struct bare *bare);
+bool bare_take_told(const struct bare *bare, struct judged_call *call);
 
 /* bare_files.c: the caller's text at this address. Returns 0 or an errno. */
 int bare_read_path(const struct judged_call *call, uint64_t address, char ret_path[PATH_MAX]);

@@ -86,7 +86,11 @@ static int raise_own_walls(struct bare *bare, int warden_fd, struct err *err)
     enum seccomp_kind kind = landlock_abi() < LANDLOCK_ABI_WITH_SCOPES ? SECCOMP_BARE_OLD
                              : bare_has_frozen(bare)                   ? SECCOMP_BARE_FROZEN
                                                                        : SECCOMP_BARE;
-    auto_fd int listener = seccomp_load_judged(bare_tells(bare) ? kind + SECCOMP_TOLD_AFTER : kind, err);
+    if (bare->launch->learns)
+        kind = kind == SECCOMP_BARE_OLD ? SECCOMP_BARE_OLD_LEARN : SECCOMP_BARE_LEARN;
+    else if (bare_tells(bare))
+        kind += SECCOMP_TOLD_AFTER;
+    auto_fd int listener = seccomp_load_judged(kind, err);
     if (listener < 0)
         return -1;
     if (passing_send(warden_fd, "l", 1, listener) < 0)

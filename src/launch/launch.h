@@ -116,7 +116,7 @@ struct order {
     X(HANDED_MOUNTS, 'm')    /* the mount namespace */                                                       \
     X(HANDED_DECOYS, 'd')    /* the folder that holds the decoys, O_PATH; none with full access */           \
     X(HANDED_LISTENER, 'x')  /* of executions with log_exec or guards, of paths with learns */               \
-    X(HANDED_TOLD, 'e')      /* without namespaces: a pipe with the notices of executions (bare_execs.c) */  \
+    X(HANDED_TOLD, 'e')      /* without namespaces: notices of these calls (bare_told.c) */                  \
     X(HANDED_QUESTIONS, 'q') /* the socket at QUESTIONS_INSIDE, listening; none with full access */          \
     X(HANDED_KEYS, 'k')      /* the socket at SSH_AGENT_INSIDE, listening, if a key may be used */
 

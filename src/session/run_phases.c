@@ -315,8 +315,10 @@ static int begin_execs(struct run *run, struct err *err)
         return taken;
     int listener = fd_take(&run->launched.handed[HANDED_LISTENER]);
     if (run->launch.learns) {
-        learning_begin(&run->learning, listener, &run->loaded.plan.operations,
-                       run->loaded.request.starts[START_CACHE], &run->loop);
+        learning_begin(&run->learning, listener, fd_take(&run->launched.handed[HANDED_TOLD]),
+                       &run->loaded.plan.operations, run->loaded.request.starts[START_CACHE], &run->loop);
+        run->learning.places =
+            (struct learning_places){run->loaded.request.home, run->home.path, run->launch.scratch};
         return 0;
     }
     struct execs_wanted wanted = {
