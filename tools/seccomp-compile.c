@@ -71,6 +71,7 @@ enum {
     MOST_LABELS = 512,
     MOST_STEPS = 16,
     LONGEST_NAME = 64,
+    NAMES_PATH = 1, /* beside SECCOMP_RET_ALLOW, until it is settled: the call names a path */
 };
 
 /* --- the list, as data --------------------------------------------------------------------------------------------- */
@@ -104,6 +105,7 @@ struct calls {
 #define ALLOWED           {.action = SECCOMP_RET_ALLOW}
 #define ERRNO(errnum)     {.action = SECCOMP_RET_ERRNO | (errnum)}
 #define JUDGE             {.action = SECCOMP_RET_USER_NOTIF}
+#define NAMED             {.action = SECCOMP_RET_ALLOW | NAMES_PATH}
 #define THEN(name)        {.check = #name}
 
 /* Both architectures are little-endian. */
@@ -119,6 +121,7 @@ struct calls {
 #define OTHERWISE(...)    {.kind = STEP_OTHERWISE, .verdict = __VA_ARGS__}
 
 #define ALLOW(...)
+#define NAMES(...)
 #define REFUSE(errnum, ...)
 #define NESTED(errnum, ...)
 #define CHECK(check, ...)
@@ -133,6 +136,7 @@ struct calls {
 #define BARE_REFUSE(errnum, ...)
 #define BARE_CHECK(check, own, ...)
 #define BARE_ONLY(own, ...)
+#define TOLD(...)
 #define JUDGED(...)
 #define JUDGED_NAME(...)
 #define JUDGED_NAME_IF(check, ...)
@@ -143,6 +147,7 @@ static const struct check all_checks[] = {
 #include "kernel/seccomp_calls.h"
 };
 #undef ALLOW
+#undef NAMES
 #undef REFUSE
 #undef NESTED
 #undef CHECK
@@ -157,6 +162,7 @@ static const struct check all_checks[] = {
 #undef BARE_REFUSE
 #undef BARE_CHECK
 #undef BARE_ONLY
+#undef TOLD
 #undef JUDGED
 #undef JUDGED_NAME
 #undef JUDGED_NAME_IF
@@ -164,9 +170,12 @@ static const struct check all_checks[] = {
 #undef JUDGED_OWNER
 #undef DEFINE_CHECK
 
-/* In the order of seccomp_kinds.h. The programs without namespaces are alike in all but JUDGED_NAME and OLD. */
-#define VERDICTS(by_default, nested, root, bare) {by_default, nested, root, bare, bare, bare}
+/* In the order of seccomp_kinds.h. The programs without namespaces are alike in all but JUDGED_NAME, OLD and TOLD. */
+#define ALL_VERDICTS(by_default, nested, root, bare, frozen, old) \
+    {by_default, nested, root, bare, frozen, old, bare, frozen, old, frozen, old}
+#define VERDICTS(by_default, nested, root, bare) ALL_VERDICTS(by_default, nested, root, bare, bare, bare)
 #define ALLOW(...)                  {#__VA_ARGS__, VERDICTS(ALLOWED, ALLOWED, ALLOWED, ALLOWED)},
+#define NAMES(...)                  {#__VA_ARGS__, VERDICTS(NAMED, NAMED, NAMED, NAMED)},
 #define REFUSE(errnum, ...)         {#__VA_ARGS__, VERDICTS(ERRNO(errnum), ERRNO(errnum), ERRNO(errnum), ERRNO(errnum))},
 #define NESTED(errnum, ...)         {#__VA_ARGS__, VERDICTS(ERRNO(errnum), ALLOWED, ERRNO(errnum), ERRNO(errnum))},
 #define CHECK(check, ...)           {#__VA_ARGS__, VERDICTS(THEN(check), THEN(check), THEN(check), THEN(check))},
@@ -177,15 +186,17 @@ static const struct check all_checks[] = {
 #define ROOT_CHECK(check, ...)      {#__VA_ARGS__, VERDICTS(ALLOWED, ALLOWED, THEN(check), THEN(check))},
 #define ROOT_REFUSE(errnum, ...)    {#__VA_ARGS__, VERDICTS(ALLOWED, ALLOWED, ERRNO(errnum), ERRNO(errnum))},
 #define OPEN_CHECK(check, own, old, ...) \
-    {#__VA_ARGS__, {ALLOWED, ALLOWED, THEN(check), THEN(own), THEN(own), THEN(old)}},
+    {#__VA_ARGS__, ALL_VERDICTS(ALLOWED, ALLOWED, THEN(check), THEN(own), THEN(own), THEN(old))},
 #define BARE_REFUSE(errnum, ...)    {#__VA_ARGS__, VERDICTS(ALLOWED, ALLOWED, ALLOWED, ERRNO(errnum))},
 #define BARE_CHECK(check, own, ...) {#__VA_ARGS__, VERDICTS(THEN(check), THEN(check), THEN(check), THEN(own))},
 #define BARE_ONLY(own, ...)         {#__VA_ARGS__, VERDICTS(ALLOWED, ALLOWED, ALLOWED, THEN(own))},
+#define TOLD(...) \
+    {#__VA_ARGS__, {ALLOWED, ALLOWED, ALLOWED, ALLOWED, ALLOWED, ALLOWED, JUDGE, JUDGE, JUDGE, JUDGE, JUDGE}},
 #define JUDGED(...)                 {#__VA_ARGS__, VERDICTS(ALLOWED, ALLOWED, ALLOWED, JUDGE)},
-#define JUDGED_NAME(...)            {#__VA_ARGS__, {ALLOWED, ALLOWED, ALLOWED, ALLOWED, JUDGE, JUDGE}},
-#define JUDGED_NAME_IF(check, ...)  {#__VA_ARGS__, {ALLOWED, ALLOWED, ALLOWED, THEN(check), JUDGE, JUDGE}},
-#define OLD(check, ...)             {#__VA_ARGS__, {ALLOWED, ALLOWED, ALLOWED, ALLOWED, ALLOWED, THEN(check)}},
-#define OLD_JUDGED(...)             {#__VA_ARGS__, {ALLOWED, ALLOWED, ALLOWED, ALLOWED, ALLOWED, JUDGE}},
+#define JUDGED_NAME(...)            {#__VA_ARGS__, ALL_VERDICTS(ALLOWED, ALLOWED, ALLOWED, ALLOWED, JUDGE, JUDGE)},
+#define JUDGED_NAME_IF(check, ...)  {#__VA_ARGS__, ALL_VERDICTS(ALLOWED, ALLOWED, ALLOWED, THEN(check), JUDGE, JUDGE)},
+#define OLD(check, ...)             {#__VA_ARGS__, ALL_VERDICTS(ALLOWED, ALLOWED, ALLOWED, ALLOWED, ALLOWED, THEN(check))},
+#define OLD_JUDGED(...)             {#__VA_ARGS__, ALL_VERDICTS(ALLOWED, ALLOWED, ALLOWED, ALLOWED, ALLOWED, JUDGE)},
 #define JUDGED_MODE(check, ...)     {#__VA_ARGS__, VERDICTS(ALLOWED, ALLOWED, THEN(check), JUDGE)},
 #define JUDGED_OWNER(check, ...)    {#__VA_ARGS__, VERDICTS(THEN(check), ALLOWED, ALLOWED, JUDGE)},
 #define DEFINE_CHECK(name, ...)
@@ -310,6 +321,15 @@ static bool same_verdict(struct verdict a, struct verdict b)
     if (a.check && b.check)
         return strcmp(a.check, b.check) == 0;
     return !a.check && !b.check && a.action == b.action;
+}
+
+/* A call that names a path is passed on in the programs of `bawn learn`. */
+static struct verdict settle(struct verdict verdict, enum seccomp_kind kind)
+{
+    const struct verdict judge = JUDGE, allowed = ALLOWED;
+    if (verdict.check || verdict.action != (SECCOMP_RET_ALLOW | NAMES_PATH))
+        return verdict;
+    return kind == SECCOMP_BARE_LEARN || kind == SECCOMP_BARE_OLD_LEARN ? judge : allowed;
 }
 
 /* The code of a verdict is there once, behind everything that leads to it. */
@@ -458,7 +478,8 @@ static uint16_t code_of_step(enum step_kind kind)
     return 0;
 }
 
-static void emit_check(struct program *program, const struct target *target, const struct check *check)
+static void emit_check(struct program *program, const struct target *target, const struct check *check,
+                       enum seccomp_kind kind)
 {
     bool is_aarch64 = target->audit == AUDIT_ARCH_AARCH64;
     for (const struct step *step = check->steps; step < check->steps + MOST_STEPS; step++) {
@@ -466,12 +487,13 @@ static void emit_check(struct program *program, const struct target *target, con
         bool jumps = BPF_CLASS(code) == BPF_JMP;
         if (code) {
             emit(program, code, is_aarch64 && step->aarch64 ? step->aarch64 : step->value,
-                 jumps ? label_of_verdict(program, step->verdict) : NEXT, NEXT);
+                 jumps ? label_of_verdict(program, settle(step->verdict, kind)) : NEXT, NEXT);
             continue;
         }
         if (step->kind == STEP_OTHERWISE && step > check->steps &&
             BPF_CLASS(code_of_step(step[-1].kind)) == BPF_JMP) {
-            program->code[program->count - 1].if_false = label_of_verdict(program, step->verdict);
+            program->code[program->count - 1].if_false =
+                label_of_verdict(program, settle(step->verdict, kind));
             return;
         }
         break;
@@ -502,7 +524,7 @@ static void make_program(struct program *program, const struct target *target, e
         table[i] = unknown;
     for (size_t i = 0; i < array_len(all_calls); i++) {
         const struct calls *calls = &all_calls[i];
-        take_names(target, calls->names, calls->verdicts[kind], table, taken);
+        take_names(target, calls->names, settle(calls->verdicts[kind], kind), table, taken);
     }
 
     memset(program, 0, sizeof(*program));
@@ -517,7 +539,7 @@ static void make_program(struct program *program, const struct target *target, e
         if (!is_wanted(program, all_checks[i].name, &label))
             continue;
         place(program, label);
-        emit_check(program, target, &all_checks[i]);
+        emit_check(program, target, &all_checks[i], kind);
     }
     for (size_t i = 0; i < program->verdict_count; i++) {
         if (program->verdicts[i].verdict.check)

@@ -133,11 +133,18 @@ static void read_parent(struct exec_notice *notice)
         snprintf(notice->parent, sizeof(notice->parent), "%u", information.parent);
 }
 
-int exec_notice_receive(int listener_fd, struct exec_notice *ret_notice)
+/* With namespaces this user may read all memory inside, but for process 1's and that of programs whose file may not be read. */
+static bool is_closed(pid_t pid, uint64_t address)
+{
+    char byte;
+    return address && memory_read(pid, address, &byte, 1) < 0 && errno == EPERM;
+}
+
+int exec_notice_receive(int listener_fd, int told_fd, struct exec_notice *ret_notice)
 {
     struct notice asked;
     *ret_notice = (struct exec_notice){.pid_fd = -1};
-    int taken = notice_take(listener_fd, &asked);
+    int taken = told_fd < 0 ? notice_take(listener_fd, &asked) : notice_take_told(told_fd, &asked);
     if (taken <= 0)
         return taken;
     bool is_at = asked.call == SYS_execveat;
@@ -146,6 +153,8 @@ int exec_notice_receive(int listener_fd, struct exec_notice *ret_notice)
     ret_notice->arguments_at = asked.arguments[1 + is_at];
     memory_read_text(ret_notice->pid, asked.arguments[is_at], ret_notice->path, sizeof(ret_notice->path),
                      NULL);
+    ret_notice->is_closed =
+        told_fd >= 0 && !*ret_notice->path && is_closed(asked.pid, asked.arguments[is_at]);
     return 1;
 }
 

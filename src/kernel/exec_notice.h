@@ -24,17 +24,19 @@ struct exec_notice {
     char path[4096];      /* as given; "": could not be read, as from process 1's own memory */
     char arguments[4096]; /* each cut at 255 bytes and ended by NUL; the rest is omitted */
     size_t arguments_size;
-    bool is_cut;           /* something of them was omitted */
+    bool is_cut;    /* something of them was omitted */
+    bool is_closed; /* told without namespaces: the process lets nobody read its memory (PR_SET_DUMPABLE) */
     uint64_t arguments_at; /* where they are in its memory */
     int pid_fd; /* POLLHUP when it has ended and its parent has waited for it; owned by the caller; -1: none */
     bool is_there; /* does the file exist, as the process sees it? */
 };
 
 /*
- * Takes a notice: who executes which path. The process waits until notice_answer(). Returns 1; 0 if there is none; -1 with errno if it cannot
+ * Takes a notice: who executes which path. It comes from a pipe if another process takes the listener's notices (notice_tell); else `told_fd` is -1. The
+ * process waits until notice_answer(). Returns 1; 0 if there is none; -1 with errno if it cannot
  * be read.
  */
-int exec_notice_receive(int listener_fd, struct exec_notice *ret_notice) must_check;
+int exec_notice_receive(int listener_fd, int told_fd, struct exec_notice *ret_notice) must_check;
 
 /* Reads the arguments, too. */
 void exec_notice_read_arguments(struct exec_notice *notice);

@@ -35,6 +35,24 @@ int notice_take(int listener_fd, struct notice *ret_notice)
     return 1;
 }
 
+int notice_tell(int pipe_fd, const struct notice *notice)
+{
+    ssize_t put;
+    do {
+        put = write(pipe_fd, notice, sizeof(*notice)); /* all of it or nothing: it is less than PIPE_BUF */
+    } while (put < 0 && errno == EINTR);
+    return put == (ssize_t)sizeof(*notice) ? 0 : errno;
+}
+
+int notice_take_told(int pipe_fd, struct notice *ret_notice)
+{
+    struct notice told;
+    if (read(pipe_fd, &told, sizeof(told)) != (ssize_t)sizeof(told))
+        return 0;
+    *ret_notice = told;
+    return 1;
+}
+
 int notice_send(int listener_fd, uint64_t id, int errnum, bool is_continued)
 {
     union {

@@ -32,6 +32,13 @@ int notice_begin(struct sock_filter *code, unsigned short count, enum notice_pat
 /* Takes a notice. Returns 1; 0 if there is none; -1 with errno if it cannot be read. */
 int notice_take(int listener_fd, struct notice *ret_notice) must_check;
 
+/*
+ * Another process takes notices, and passes some of them on through a pipe that makes nobody wait. Telling returns 0 or an errno; EAGAIN: a thousand others
+ * wait. Taking returns 1, or 0 if there is none.
+ */
+int notice_tell(int pipe_fd, const struct notice *notice);
+int notice_take_told(int pipe_fd, struct notice *ret_notice) must_check;
+
 /* The call is carried out, or ends with errnum (0: it only seems to be carried out). Returns as notice_continue() does. */
 int notice_send(int listener_fd, uint64_t id, int errnum, bool is_continued) must_check;
 

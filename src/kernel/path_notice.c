@@ -96,11 +96,20 @@ static void read_address(const struct notice *notice, char *out, size_t capacity
     }
 }
 
-int path_notice_take(int listener_fd, struct path_notice *ret_notice)
+bool path_notice_knows(int call)
+{
+    for (size_t i = 0; i < array_len(calls); i++) {
+        if (calls[i].number == call)
+            return true;
+    }
+    return false;
+}
+
+int path_notice_take(int fd, bool is_told, struct path_notice *ret_notice)
 {
     ret_notice->path[0] = '\0';
     ret_notice->start = AT_FDCWD;
-    int taken = notice_take(listener_fd, &ret_notice->notice);
+    int taken = is_told ? notice_take_told(fd, &ret_notice->notice) : notice_take(fd, &ret_notice->notice);
     const struct notice *notice = &ret_notice->notice;
     for (size_t i = 0; taken > 0 && i < array_len(calls); i++) {
         const struct call *call = &calls[i];

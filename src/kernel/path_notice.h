@@ -24,8 +24,11 @@ struct path_notice {
 /* From now on this process needs a listener. Returns the listener's descriptor. The thread must have set no_new_privs. */
 int path_notice_begin(struct err *err) must_check;
 
+/* Is it a call that names a path? */
+bool path_notice_knows(int call);
+
 /*
- * Takes a notice. The process waits until notice_continue(). Returns 1; 0 if there is none; -1 with errno if it cannot be
+ * Takes a notice, from the listener or from another process that passes it on (notice_tell): then `is_told`. The process waits until notice_continue(). Returns 1; 0 if there is none; -1 with errno if it cannot be
  * read.
  */
-int path_notice_take(int listener_fd, struct path_notice *ret_notice) must_check;
+int path_notice_take(int fd, bool is_told, struct path_notice *ret_notice) must_check;

@@ -3,6 +3,7 @@
  * programs of seccomp.h at build time, by including this file with these macros defined:
  *
  *     ALLOW(name, ...)           exists, whatever its arguments
+ *     NAMES(name, ...)           the same; it names a path
  *     REFUSE(errnum, name, ...)  answers with this errno
  *     NESTED(errnum, name, ...)  exists under --nested, answers with this errno otherwise
  *     CHECK(check, name, ...)    its arguments decide: a DEFINE_CHECK of this name
@@ -13,12 +14,14 @@
  *     OPEN_CHECK(check, own, old, name, ...)  its arguments decide where root started bawn, otherwise without namespaces, and again
  *                                otherwise there on older kernels
  *
- * Three programs are for walls without namespaces (launch/bare.h). As by default, but for these:
+ * Eight programs are for walls without namespaces (launch/bare.h): three, each again for runs in which executions are told, and two for `bawn learn`, in which
+ * all calls that name a path are passed on. As by default, but for these:
  *
  *     BARE_REFUSE(errnum, name, ...)        answers with this errno there; exists otherwise
- *     BARE_CHECK(check, own, name, ...)     the check of all programs, and that of these two
+ *     BARE_CHECK(check, own, name, ...)     the check of all programs, and that of these
  *     NESTED_BARE_CHECK(check, own, name, ...)  exists under --nested; the check of the others, and that of these
- *     BARE_ONLY(own, name, ...)             the check of these two; exists otherwise
+ *     BARE_ONLY(own, name, ...)             the check of these; exists otherwise
+ *     TOLD(name, ...)                       passed on where executions are told; exists otherwise
  *     JUDGED(name, ...)                     there a process of bawn's judges each call; exists otherwise
  *     JUDGED_MODE(check, name, ...)         the same; where the machine's root started bawn, the arguments decide
  *     JUDGED_OWNER(check, name, ...)        the same; the arguments decide by default
@@ -33,7 +36,8 @@
  *
  *     DEFINE_CHECK(check, step, ...)
  *
- * Steps are taken in order, and the first verdict counts: ALLOWED, ERRNO(errnum), JUDGE or THEN(check), a check defined later.
+ * Steps are taken in order, and the first verdict counts: ALLOWED, NAMED (as NAMES), ERRNO(errnum), JUDGE or THEN(check), a
+ * check defined later.
  *
  *     LOW(n), HIGH(n)            look at this half of argument n. The kernel takes an int's worth of most arguments, so
  *                                a comparison of all 64 bits is one that 1 << 32 walks past (CVE-2019-10063)
@@ -58,9 +62,10 @@ DEFINE_CHECK(no_owner, /* who gets a descriptor's signals: without scopes that c
     EQUAL(F_SETOWN_EX, ERRNO(EPERM)),
     OTHERWISE(ALLOWED))
 ALLOW(read, write, readv, writev, pread64, pwrite64, preadv, pwritev, preadv2, pwritev2)
-ALLOW(stat, fstat, lstat, newfstatat, statx, statfs, fstatfs, access, faccessat, faccessat2, readlink, readlinkat)
-ALLOW(getdents, getdents64, getcwd, chdir, fchdir, mkdir, mkdirat)
-ALLOW(symlink, symlinkat, umask, ftruncate, fallocate)
+NAMES(stat, lstat, newfstatat, statx, access, faccessat, faccessat2, readlink, readlinkat)
+ALLOW(fstat, statfs, fstatfs, getdents, getdents64, getcwd, fchdir)
+NAMES(chdir, mkdir, mkdirat, symlink, symlinkat)
+ALLOW(umask, ftruncate, fallocate)
 OLD_JUDGED(truncate) /* Landlock knows it since version 3 */
 JUDGED_NAME(rename, renameat, renameat2, rmdir)
 JUDGED(link, linkat, unlink) /* also of names in /dev/shm */
@@ -86,7 +91,8 @@ ALLOW(brk, mmap, munmap, mremap, mprotect, madvise, mincore, msync, mlock, mlock
 ALLOW(pkey_alloc, pkey_free, pkey_mprotect, mseal, map_shadow_stack, membarrier, memfd_create)
 
 /* Processes, threads and signals: those of the sandbox's own pid namespace. */
-ALLOW(fork, vfork, execve, execveat, exit, exit_group, wait4, waitid)
+TOLD(execve, execveat) /* for --log-exec and guards, which have a listener of their own with namespaces */
+ALLOW(fork, vfork, exit, exit_group, wait4, waitid)
 ALLOW(getpid, getppid, gettid, getpgid, getpgrp, setpgid, getsid, setsid)
 OLD_JUDGED(kill, tkill, tgkill, rt_sigqueueinfo, rt_tgsigqueueinfo, pidfd_send_signal) /* scopes: since version 6 */
 ALLOW(pause, restart_syscall, sigaltstack, rt_sigaction, rt_sigpending, rt_sigprocmask)
@@ -413,7 +419,7 @@ DEFINE_CHECK(bare_open_1,
     MASK_ON(O_CLOEXEC | X86_64_NOFOLLOW | X86_64_DIRECTORY | JUST_O_PATH,
             O_CLOEXEC | AARCH64_NOFOLLOW | AARCH64_DIRECTORY | JUST_O_PATH),
     EQUAL_ON(O_CLOEXEC | X86_64_NOFOLLOW, O_CLOEXEC | AARCH64_NOFOLLOW, JUDGE),
-    OTHERWISE(ALLOWED))
+    OTHERWISE(NAMED))
 DEFINE_CHECK(bare_open_2,
     LOW(2),
     MASK(O_ACCMODE),
@@ -426,29 +432,29 @@ DEFINE_CHECK(bare_open_2,
     MASK_ON(O_CLOEXEC | X86_64_NOFOLLOW | X86_64_DIRECTORY | JUST_O_PATH,
             O_CLOEXEC | AARCH64_NOFOLLOW | AARCH64_DIRECTORY | JUST_O_PATH),
     EQUAL_ON(O_CLOEXEC | X86_64_NOFOLLOW, O_CLOEXEC | AARCH64_NOFOLLOW, JUDGE),
-    OTHERWISE(ALLOWED))
+    OTHERWISE(NAMED))
 DEFINE_CHECK(bare_made_1,
     LOW(2),
     ANY(S_ISUID | S_ISGID, ERRNO(EPERM)),
     MASK(07777),
-    EQUAL(READ_ONLY_MODE, ALLOWED),
+    EQUAL(READ_ONLY_MODE, NAMED),
     LOW(1),
     EQUAL(O_RDWR | O_CREAT | O_EXCL, JUDGE),
     MASK_ON(O_CLOEXEC | X86_64_NOFOLLOW | X86_64_DIRECTORY | JUST_O_PATH,
             O_CLOEXEC | AARCH64_NOFOLLOW | AARCH64_DIRECTORY | JUST_O_PATH),
     EQUAL_ON(O_CLOEXEC | X86_64_NOFOLLOW, O_CLOEXEC | AARCH64_NOFOLLOW, JUDGE),
-    OTHERWISE(ALLOWED))
+    OTHERWISE(NAMED))
 DEFINE_CHECK(bare_made_2,
     LOW(3),
     ANY(S_ISUID | S_ISGID, ERRNO(EPERM)),
     MASK(07777),
-    EQUAL(READ_ONLY_MODE, ALLOWED),
+    EQUAL(READ_ONLY_MODE, NAMED),
     LOW(2),
     EQUAL(O_RDWR | O_CREAT | O_EXCL, JUDGE),
     MASK_ON(O_CLOEXEC | X86_64_NOFOLLOW | X86_64_DIRECTORY | JUST_O_PATH,
             O_CLOEXEC | AARCH64_NOFOLLOW | AARCH64_DIRECTORY | JUST_O_PATH),
     EQUAL_ON(O_CLOEXEC | X86_64_NOFOLLOW, O_CLOEXEC | AARCH64_NOFOLLOW, JUDGE),
-    OTHERWISE(ALLOWED))
+    OTHERWISE(NAMED))
 
 /* Its mode lies in memory, where a filter cannot look. Who uses it knows kernels before 5.6, and takes openat. */
 ROOT_REFUSE(ENOSYS, openat2)

@@ -10,7 +10,17 @@
       "root") /* started by the machine's root: no file becomes set-uid, which would be root's */            \
     X(SECCOMP_BARE, "bare") /* without namespaces: calls that no other wall decides are judged */            \
     X(SECCOMP_BARE_FROZEN, "bare_frozen") /* the same; calls that change names are judged, too */            \
-    X(SECCOMP_BARE_OLD, "bare_old") /* the same; what Landlock lacks before Linux 6.12 is judged or refused */
+    X(SECCOMP_BARE_OLD,                                                                                      \
+      "bare_old") /* the same; what Landlock lacks before Linux 6.12 is judged or refused */                 \
+    X(SECCOMP_BARE_TOLD, "bare_told")               /* as SECCOMP_BARE; executions are passed on, too */     \
+    X(SECCOMP_BARE_FROZEN_TOLD, "bare_frozen_told") /* and so these two */                                   \
+    X(SECCOMP_BARE_OLD_TOLD, "bare_old_told")                                                                \
+    X(SECCOMP_BARE_LEARN,                                                                                    \
+      "bare_learn") /* as SECCOMP_BARE_FROZEN_TOLD; all calls that name a path are passed on */              \
+    X(SECCOMP_BARE_OLD_LEARN, "bare_old_learn")
+
+/* From a program without namespaces to the one that passes executions on. */
+#define SECCOMP_TOLD_AFTER (SECCOMP_BARE_TOLD - SECCOMP_BARE)
 
 /* In a program, in place of the ids of who loads it: seccomp_load() writes those. */
 #define SECCOMP_OWN_UID 0xfffffffeU

@@ -10,6 +10,7 @@
  *   bare_names.c   judged calls that change names
  *   bare_devices.c judged opens of the command's own terminals and shared memory
  *   bare_sockets.h the network, in files of its own
+ *   bare_told.c    executions, and calls that name a path: what is passed on to the supervisor
  *   bare_signals.c judged signals, on kernels whose Landlock has no scopes
  *   bare_init.c    the warden's loop: signals, orders, the end of all that the command started
  *   bare_orphans.c outside: the same, if the warden was killed
@@ -50,7 +51,8 @@
  *      control socket ends, which means that the supervisor is dead, or wants an end. So nobody of bawn's kills the warden. If somebody else does, its
  *      children fall to the supervisor, which kills them. A warden that has reported the end has no children, and the supervisor
  *      waits for neither.
- *   4. Without a judge, judged calls fail with ENOSYS: the kernel answers so when the listener is closed.
+ *   4. Without a judge, judged calls fail with ENOSYS: the kernel answers so when the listener is closed. Where executions are told, the supervisor
+ *      has it open too, and closes it when the judge has hung up.
  *   5. Without scopes (before Linux 6.12), the judge carries signals out.
  *   6. The warden cannot be traced, signalled or read by the command: Landlock's first domain is less than the second, and the warden is
  *      not dumpable.
@@ -79,11 +81,13 @@ struct frozen_name {
 };
 
 struct bare_network;
+struct told;
 
 struct bare {
     const struct launch *launch;
     struct bare_network *network; /* the judge's thread's own, once it runs */
     struct callers *callers;      /* and this */
+    struct told *told;            /* and this; NULL: nobody is told of calls */
     struct arena arena;
     int report_fd, control_fd;
     int command_fd; /* the command's process, until it executes */
@@ -123,6 +127,18 @@ void bare_use_all_processors(const struct bare *bare);
 /* bare_judge.c: judges calls until the listener ends, and owns it. */
 int bare_begin_judge(struct bare *bare, int listener_fd, struct err *err) must_check;
 
+/* bare_told.c: are executions told? */
+bool bare_tells(const struct bare *bare);
+
+/* bare_told.c: hands over a channel for notices, if anything is told; of executions the listener, too. */
+int bare_begin_telling(struct bare *bare, int listener_fd, struct err *err) must_check;
+void bare_end_telling(const struct bare *bare);
+
+/* bare_told.c: for `bawn learn`: is the supervisor told of the call? Then it comes back from this descriptor, and is to be judged. -1: nobody learns. */
+bool bare_tell_path(const struct bare *bare, const struct judged_call *call);
+int bare_told_fd(const struct bare *bare);
+bool bare_take_told(const struct bare *bare, struct judged_call *call);
+
 /* bare_files.c: the caller's text at this address. Returns 0 or an errno. */
 int bare_read_path(const struct judged_call *call, uint64_t address, char ret_path[PATH_MAX]);
 
@@ -152,7 +168,7 @@ bare_act bare_chown, bare_fchown, bare_fchownat;
 bare_act bare_utime, bare_utimes, bare_utimensat, bare_futimesat;
 bare_act bare_setxattr, bare_fsetxattr, bare_removexattr, bare_fremovexattr;
 bare_act bare_rename, bare_link, bare_unlink;
-bare_act bare_open, bare_ioctl, bare_clone;
+bare_act bare_open, bare_ioctl, bare_clone, bare_execute;
 bare_act bare_kill, bare_tkill, bare_tgkill, bare_pidfd_send_signal, bare_truncate;
 
 /*

@@ -83,10 +83,14 @@ static int raise_own_walls(struct bare *bare, int warden_fd, struct err *err)
 {
     if (landlock_enforce(&bare->inner, err) < 0)
         return -1;
-    auto_fd int listener = seccomp_load_judged(landlock_abi() < LANDLOCK_ABI_WITH_SCOPES ? SECCOMP_BARE_OLD
-                                               : bare_has_frozen(bare)                   ? SECCOMP_BARE_FROZEN
-                                                                                         : SECCOMP_BARE,
-                                               err);
+    enum seccomp_kind kind = landlock_abi() < LANDLOCK_ABI_WITH_SCOPES ? SECCOMP_BARE_OLD
+                             : bare_has_frozen(bare)                   ? SECCOMP_BARE_FROZEN
+                                                                       : SECCOMP_BARE;
+    if (bare->launch->learns)
+        kind = kind == SECCOMP_BARE_OLD ? SECCOMP_BARE_OLD_LEARN : SECCOMP_BARE_LEARN;
+    else if (bare_tells(bare))
+        kind += SECCOMP_TOLD_AFTER;
+    auto_fd int listener = seccomp_load_judged(kind, err);
     if (listener < 0)
         return -1;
     if (passing_send(warden_fd, "l", 1, listener) < 0)
@@ -183,7 +187,7 @@ static int start_command(struct bare *bare, struct kept *kept, struct err *err)
         return -1;
     if (receive(bare->command_fd, &listener) != 'l' || listener < 0)
         return 1;
-    if (bare_begin_judge(bare, listener, err) < 0)
+    if (bare_begin_telling(bare, listener, err) < 0 || bare_begin_judge(bare, listener, err) < 0)
         return -1;
     return receive(bare->command_fd, &ignored) == 'w' ? 0 : 1;
 }

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "kernel/path_notice.h"
 #include "launch/bare_sockets.h"
 
 struct judge {
@@ -19,6 +20,8 @@ static const struct {
 } acts[] = {
     {SYS_ioctl, bare_ioctl},
     {SYS_clone, bare_clone},
+    {SYS_execve, bare_execute},
+    {SYS_execveat, bare_execute},
     {SYS_kill, bare_kill},
     {SYS_tkill, bare_tkill},
     {SYS_tgkill, bare_tgkill},
@@ -117,7 +120,10 @@ static void judge(const struct bare *bare, const struct judged_call *call)
             judged_call_answer(call, answer);
         return;
     }
-    judged_call_answer(call, ENOSYS);
+    if (bare->launch->learns && path_notice_knows(call->number))
+        judged_call_let(call); /* it was only to be told */
+    else
+        judged_call_answer(call, ENOSYS);
 }
 
 static void *run_judge(void *self)
@@ -127,20 +133,25 @@ static void *run_judge(void *self)
     struct judged_call call;
     bare_use_all_processors(bare);
     for (int taken = 0; taken >= 0;) {
-        struct pollfd ready[1 + NETWORK_AWAITED] = {{.fd = judging->listener_fd, .events = POLLIN}};
-        int patience = bare_network_await(bare->network, ready + 1);
-        bool has_others = patience >= 0 || ready[1].fd >= 0 || ready[2].fd >= 0;
+        struct pollfd ready[2 + NETWORK_AWAITED] = {{.fd = judging->listener_fd, .events = POLLIN},
+                                                    {.fd = bare_told_fd(bare), .events = POLLIN}};
+        int patience = bare_network_await(bare->network, ready + 2);
+        bool has_others = patience >= 0 || ready[1].fd >= 0 || ready[2].fd >= 0 || ready[3].fd >= 0;
         if (has_others && poll(ready, array_len(ready), patience) < 0 && errno != EINTR)
             break;
         if (!has_others || ready[0].revents)
             taken = judged_call_take(judging->listener_fd, &call);
-        if (taken > 0)
+        if (taken > 0 && !bare_tell_path(bare, &call))
             judge(bare, &call);
-        if (patience >= 0 || ready[1].revents || ready[2].revents)
+        call.listener_fd = judging->listener_fd;
+        if (ready[1].revents && bare_take_told(bare, &call))
+            judge(bare, &call);
+        if (patience >= 0 || ready[2].revents || ready[3].revents)
             bare_network_attend(bare);
         taken = taken > 0 ? 0 : taken;
     }
     close(judging->listener_fd); /* whoever still waits gets ENOSYS */
+    bare_end_telling(bare);
     return NULL;
 }
 

@@ -116,7 +116,8 @@ struct order {
     X(HANDED_USER, 'u')      /* the user namespace */                                                        \
     X(HANDED_MOUNTS, 'm')    /* the mount namespace */                                                       \
     X(HANDED_DECOYS, 'd')    /* the folder that holds the decoys, O_PATH; none with full access */           \
-    X(HANDED_LISTENER, 'x')  /* of executions with log_exec, of paths with learns */                         \
+    X(HANDED_LISTENER, 'x')  /* of executions with log_exec or guards, of paths with learns */               \
+    X(HANDED_TOLD, 'e')      /* without namespaces: notices of these calls (bare_told.c) */                  \
     X(HANDED_QUESTIONS, 'q') /* the socket at QUESTIONS_INSIDE, listening, if somebody may ask there */      \
     X(HANDED_KEYS, 'k')      /* the socket at SSH_AGENT_INSIDE, listening, if a key may be used */
 
@@ -162,8 +163,8 @@ struct launched {
                        .port_fd = -1,                                                                        \
                        .inotify_fd = -1,                                                                     \
                        .cgroup = CGROUP_NONE,                                                                \
-                       .handed = {-1, -1, -1, -1, -1, -1}})
-_Static_assert(HANDED_COUNT == 6, "LAUNCHED_NONE has a -1 for each");
+                       .handed = {-1, -1, -1, -1, -1, -1, -1}})
+_Static_assert(HANDED_COUNT == 7, "LAUNCHED_NONE has a -1 for each");
 
 /*
  * Starts the child ahead of the plan, so that it makes its namespaces while the policy is read; with `is_bare` a warden, whose copy of this

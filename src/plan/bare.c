@@ -54,8 +54,6 @@ static const char *why_not(const struct plan *plan, const struct operation *oper
     case OP_FORGE:
         return operation->because->forge->token ? why_not_secret(plan, operation->because->forge->token)
                                                 : NULL;
-    case OP_GUARD:
-        return "without namespaces nothing tells of the programs that are executed";
     case OP_REQUIRE:
         return arena_printf(plan->policy->arena, "%s requires namespaces",
                             rule_origin(plan->policy->arena, operation->because));

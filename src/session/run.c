@@ -86,10 +86,7 @@ static const struct operation *missing_seal(const struct plan *plan)
 /* The flag of the request that only namespaces can carry out, or NULL. */
 static const char *flag_for_namespaces(const struct run_request *request)
 {
-    return request->nested     ? "--nested"
-           : request->log_exec ? "--log-exec"
-           : request->learns   ? "`bawn learn`"
-                               : NULL;
+    return request->nested ? "--nested" : NULL;
 }
 
 /* Says what of the request or of the plan needs namespaces, which this run does without. */
@@ -280,10 +277,12 @@ static void carry_out_plan(struct run *run)
         trace_point(trace, "outside", "the command has ended");
         tell_ended(run);
     }
-    if (prepared < 0 && outcome.status == STATUS_NOT_FOUND) {
+    if (prepared < 0 && outcome.status == STATUS_NOT_FOUND)
         run_explain_missing(run, &err);
+    /* Landlock hides no name: what is not granted is there, and cannot be executed. */
+    if (prepared < 0 && (outcome.status == STATUS_NOT_FOUND ||
+                         (outcome.status == STATUS_NOT_EXECUTABLE && run->launched.is_bare)))
         note_missing_command(run);
-    }
     if (prepared < 0)
         run_failed(run, &err);
     run_journal_limits(run, &outcome);

@@ -217,7 +217,7 @@ int run_prepare(struct run *run, struct err *err)
     run->signing = SIGNING_NONE;
     run->checkpoints = CHECKPOINTS_NONE;
     run->disk = DISK_NONE;
-    run->execs.listener_fd = -1;
+    run->execs = EXECS_NONE;
     run->guarded = GUARDED_NONE;
     run->learning.listener_fd = -1;
     run->launch.amendments = &run->amendments;
@@ -314,18 +314,22 @@ static int begin_execs(struct run *run, struct err *err)
     if (taken <= 0)
         return taken;
     int listener = fd_take(&run->launched.handed[HANDED_LISTENER]);
+    int told = fd_take(&run->launched.handed[HANDED_TOLD]);
     if (run->launch.learns) {
-        learning_begin(&run->learning, listener, &run->loaded.plan.operations,
+        learning_begin(&run->learning, told < 0 ? listener : told, told >= 0, &run->loaded.plan.operations,
                        run->loaded.request.starts[START_CACHE], &run->loop);
+        run->learning.places =
+            (struct learning_places){run->loaded.request.home, run->home.path, run->launch.scratch};
         return 0;
     }
     struct execs_wanted wanted = {
+        .listener_fd = listener,
+        .told_fd = told,
         .command = command_text(run->loaded.policy.arena, run->request.command),
         .records = run->launch.log_exec,
         .guarded = has_guards ? &run->guarded : NULL,
     };
-    run->guarded.listener_fd = listener;
-    execs_begin(&run->execs, &wanted, listener, &run->session.journal, &run->loop);
+    execs_begin(&run->execs, &wanted, &run->session.journal, &run->loop);
     return 0;
 }
 

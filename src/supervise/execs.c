@@ -108,6 +108,19 @@ static void record(struct execs *execs, const struct exec_notice *notice)
                   "arguments", buf_text(&arguments));
 }
 
+/* Nothing is left that could ask. If the judge has ended before its callers, the kernel answers them once nobody has the listener. */
+static void hear_no_more(struct execs *execs)
+{
+    loop_remove(execs->loop, execs->told_fd < 0 ? execs->listener_fd : execs->told_fd);
+    if (execs->told_fd < 0)
+        return;
+    if (execs->guarded)
+        guarded_forget(execs->guarded);
+    fd_close(execs->listener_fd);
+    fd_close(execs->told_fd);
+    execs->listener_fd = execs->told_fd = -1;
+}
+
 static int somebody_executes(void *self, short events, struct err *err)
 {
     struct execs *execs = self;
@@ -115,8 +128,8 @@ static int somebody_executes(void *self, short events, struct err *err)
     bool is_held = false;
     int errnum = 0;
     if (!(events & POLLIN))
-        loop_remove(execs->loop, execs->listener_fd); /* nothing is left that could ask */
-    int result = (events & POLLIN) ? exec_notice_receive(execs->listener_fd, &notice) : 0;
+        hear_no_more(execs);
+    int result = (events & POLLIN) ? exec_notice_receive(execs->listener_fd, execs->told_fd, &notice) : 0;
     if (result > 0 && execs->records) {
         exec_notice_read_arguments(&notice);
         exec_notice_look(&notice);
@@ -132,12 +145,13 @@ static int somebody_executes(void *self, short events, struct err *err)
     return 0;
 }
 
-void execs_begin(struct execs *execs, const struct execs_wanted *wanted, int listener_fd,
-                 struct journal *journal, struct loop *loop)
+void execs_begin(struct execs *execs, const struct execs_wanted *wanted, struct journal *journal,
+                 struct loop *loop)
 {
     *execs = (struct execs){.journal = journal,
                             .loop = loop,
-                            .listener_fd = listener_fd,
+                            .listener_fd = wanted->listener_fd,
+                            .told_fd = wanted->told_fd,
                             .command = wanted->command,
                             .records = wanted->records,
                             .guarded = wanted->guarded};
@@ -145,19 +159,23 @@ void execs_begin(struct execs *execs, const struct execs_wanted *wanted, int lis
         execs->lines = must_realloc(NULL, 1, sizeof(*execs->lines));
         execs->lines->count = 0;
     }
-    loop_add(loop, listener_fd, POLLIN, somebody_executes, execs);
+    if (wanted->guarded)
+        wanted->guarded->listener_fd = wanted->listener_fd;
+    loop_add(loop, wanted->told_fd < 0 ? wanted->listener_fd : wanted->told_fd, POLLIN, somebody_executes,
+             execs);
 }
 
 void execs_end(struct execs *execs)
 {
-    for (size_t i = 0; execs->listener_fd >= 0 && i < EXECS_WATCHED; i++) {
+    for (size_t i = 0; i < EXECS_WATCHED; i++) {
         if (execs->watched[i].pid_fd <= 0)
             continue;
         read_end(execs, i);
         close(execs->watched[i].pid_fd);
     }
     fd_close(execs->listener_fd);
-    execs->listener_fd = -1;
+    fd_close(execs->told_fd);
+    execs->listener_fd = execs->told_fd = -1;
     free(execs->lines);
     execs->lines = NULL;
 }

@@ -21,7 +21,8 @@ struct exec_lines {
 struct execs {
     struct journal *journal;
     struct loop *loop;
-    int listener_fd;         /* -1: nothing is heard */
+    int listener_fd; /* -1: nothing is heard */
+    int told_fd; /* without namespaces: notices come from this pipe, and the listener only answers; else -1 */
     bool records;            /* what is executed is written down */
     struct guarded *guarded; /* NULL: there are no guards */
     const char *command;     /* what the run is about, as it was typed */
@@ -33,15 +34,18 @@ struct execs {
     struct exec_lines *lines; /* NULL: nothing is recorded */
 };
 
+#define EXECS_NONE ((struct execs){.listener_fd = -1, .told_fd = -1})
+
 struct execs_wanted {
+    int listener_fd, told_fd;
     const char *command;
     bool records;
     struct guarded *guarded; /* NULL: there are no guards */
 };
 
-/* The listener becomes the execs' own. */
-void execs_begin(struct execs *execs, const struct execs_wanted *wanted, int listener_fd,
-                 struct journal *journal, struct loop *loop);
+/* The descriptors become the execs' own. */
+void execs_begin(struct execs *execs, const struct execs_wanted *wanted, struct journal *journal,
+                 struct loop *loop);
 
 /* The program that was executed so many before the last one, with its arguments on one line; NULL: it is not known. */
 const char *execs_line(const struct execs *execs, size_t back);

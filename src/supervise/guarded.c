@@ -228,7 +228,12 @@ static bool hold(struct guarded *guarded, const struct exec_notice *notice, unsi
 bool guarded_take(struct guarded *guarded, struct exec_notice *notice, int *ret_errnum)
 {
     const char *arguments[MOST_ARGUMENTS];
-    *ret_errnum = 0;
+    *ret_errnum = notice->is_closed ? EPERM : 0;
+    if (notice->is_closed) {
+        refuse(guarded, notice->pid, "a program",
+               "bawn cannot read its name and arguments, and there are guards");
+        return false;
+    }
     if (*notice->path && !guards_know(&guarded->guards, program_of(notice)))
         return false;
     if (!notice->arguments_size)
@@ -253,6 +258,13 @@ bool guarded_take(struct guarded *guarded, struct exec_notice *notice, int *ret_
         *ret_errnum = EPERM;
     arena_free(&arena);
     return is_held;
+}
+
+void guarded_forget(struct guarded *guarded)
+{
+    guarded->held.count = 0;
+    guarded->listener_fd = -1;
+    set_timer(guarded);
 }
 
 void guarded_end(struct guarded *guarded)

@@ -46,4 +46,7 @@ bool guarded_begin(struct guarded *guarded, const struct policy *policy, struct 
 /* Is it held? Then it is answered later. Else *ret_errnum is the answer: 0, or why the program is not executed. */
 bool guarded_take(struct guarded *guarded, struct exec_notice *notice, int *ret_errnum);
 
+/* The listener is gone, and with it all that wait for an answer. */
+void guarded_forget(struct guarded *guarded);
+
 void guarded_end(struct guarded *guarded);

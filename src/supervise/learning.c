@@ -32,10 +32,25 @@ static bool read_proc_link(pid_t pid, const char *name, char *out, size_t capaci
     return *out == '/';
 }
 
-/* The absolute path as the process names it, as text; NULL: not known, or of a place that every sandbox has of its own. */
-static const char *absolute_path(struct arena *arena, const struct path_notice *notice)
+/* Without namespaces: a path in the private home means one of the user's. NULL: it is a temporary file's, or on the way to such places. */
+static const char *meant_path(const struct learning *learning, struct arena *arena, const char *path)
 {
-    static const char *const own[] = {"/proc", "/sys", "/dev", "/run/bawn"};
+    const struct learning_places *places = &learning->places;
+    if (!learning->is_told)
+        return path;
+    if (path_is_beneath(path, places->private_home))
+        return arena_printf(arena, "%s%s", places->home, path + strlen(places->private_home));
+    bool is_own = path_is_beneath(path, places->scratch) || path_is_beneath(places->scratch, path) ||
+                  path_is_beneath(places->private_home, path);
+    return is_own ? NULL : path;
+}
+
+/* The absolute path as the process names it, as text; NULL: not known, or of a place that every sandbox has of its own. */
+static const char *absolute_path(const struct learning *learning, struct arena *arena,
+                                 const struct path_notice *notice)
+{
+    static const char *const own[] = {
+        "/proc", "/sys", "/dev", "/run/bawn", "/etc/gitconfig", "/etc/hosts", "/etc/resolv.conf"};
     char start[PATH_LONGEST], name[32] = "cwd";
     if (!*notice->path)
         return NULL;
@@ -48,7 +63,7 @@ static const char *absolute_path(struct arena *arena, const struct path_notice *
         if (path_is_beneath(path, own[i]))
             return NULL;
     }
-    return path;
+    return meant_path(learning, arena, path);
 }
 
 /* --- inside and outside ------------------------------------------------------------------------------------------------ */
@@ -61,8 +76,66 @@ static int look(int root_fd, const char *path, uint64_t resolve)
 
 enum seen { NOT_THERE, IS_THERE, IS_DIRECTORY };
 
-static enum seen look_inside(struct learning *learning, pid_t pid, const char *path)
+/* The operation that decides about a path: the deepest one. NULL: none. */
+static const struct operation *deepest_operation(const struct operations *operations, const char *path)
 {
+    const struct operation *deepest = NULL;
+    vec_each (const struct operation, operation, operations) {
+        if (operation->path && !operation->is_pattern && operation->kind != OP_FLAG &&
+            path_is_beneath(path, operation->path) &&
+            (!deepest || strlen(operation->path) >= strlen(deepest->path)))
+            deepest = operation;
+    }
+    return deepest;
+}
+
+static bool is_way_to_shown(const struct operations *operations, const char *path);
+
+/* Does Landlock let a program read the object, as far as the plan says it? */
+static bool is_behind_landlock(const struct learning *learning, int fd)
+{
+    char place[64], real[PATH_LONGEST];
+    snprintf(place, sizeof(place), "/proc/self/fd/%d", fd);
+    ssize_t size = fd < 0 ? -1 : readlink(place, real, sizeof(real) - 1);
+    if (size <= 0)
+        return false;
+    real[size] = '\0';
+    const struct operation *deepest = deepest_operation(learning->operations, real);
+    return path_is_beneath(real, learning->places.private_home) ||
+           (deepest &&
+            (operation_shows(deepest) || deepest->kind == OP_FREEZE || deepest->kind == OP_SOCKET));
+}
+
+/*
+ * What a program can see without namespaces. A path of the home is the host's if it is shown, and else one of the private home. Whether any other file is there,
+ * everybody can ask.
+ */
+static enum seen look_behind_landlock(const struct learning *learning, enum path_act act, const char *path)
+{
+    const struct learning_places *places = &learning->places;
+    auto_arena struct arena arena = {0};
+    auto_fd int host = look(AT_FDCWD, path, 0);
+    auto_fd int private = -1;
+    bool is_host_s = is_behind_landlock(learning, host);
+    if (!is_host_s && path_is_beneath(path, places->home)) {
+        private = look(AT_FDCWD,
+                       arena_printf(&arena, "%s%s", places->private_home, path + strlen(places->home)), 0);
+        if (!is_behind_landlock(learning, private))
+            return NOT_THERE;
+    } else if (!is_host_s && act != PATH_LOOK && !is_way_to_shown(learning->operations, path)) {
+        return NOT_THERE;
+    }
+    struct stat status;
+    int fd = private < 0 ? host : private;
+    if (fd < 0)
+        return NOT_THERE;
+    return fstat(fd, &status) == 0 && S_ISDIR(status.st_mode) ? IS_DIRECTORY : IS_THERE;
+}
+
+static enum seen look_inside(struct learning *learning, enum path_act act, pid_t pid, const char *path)
+{
+    if (learning->is_told)
+        return look_behind_landlock(learning, act, path);
     if (learning->root_fd < 0) {
         char place[64];
         snprintf(place, sizeof(place), "/proc/%d/root", (int)pid);
@@ -102,13 +175,7 @@ static bool is_way_to_shown(const struct operations *operations, const char *pat
 /* Does the sandbox let a program write there? The deepest operation decides. */
 static bool is_writable(const struct operations *operations, const char *path)
 {
-    const struct operation *deepest = NULL;
-    vec_each (const struct operation, operation, operations) {
-        if (operation->path && !operation->is_pattern && operation->kind != OP_FLAG &&
-            path_is_beneath(path, operation->path) &&
-            (!deepest || strlen(operation->path) >= strlen(deepest->path)))
-            deepest = operation;
-    }
+    const struct operation *deepest = deepest_operation(operations, path);
     return deepest && deepest->kind != OP_BIND_READ && deepest->kind != OP_HIDE &&
            deepest->kind != OP_FREEZE && deepest->kind != OP_DECOY;
 }
@@ -118,7 +185,7 @@ static bool is_missed(struct learning *learning, const struct path_notice *notic
 {
     auto_arena struct arena arena = {0};
     pid_t pid = notice->notice.pid;
-    enum seen seen = look_inside(learning, pid, path);
+    enum seen seen = look_inside(learning, notice->act, pid, path);
     bool is_there = seen != NOT_THERE;
     switch (notice->act) {
     case PATH_LOOK:
@@ -134,7 +201,8 @@ static bool is_missed(struct learning *learning, const struct path_notice *notic
         break;
     }
     if (is_writable(learning->operations, path) &&
-        (is_there || (notice->act == PATH_MAKE && look_inside(learning, pid, path_parent(&arena, path)))))
+        (is_there ||
+         (notice->act == PATH_MAKE && look_inside(learning, notice->act, pid, path_parent(&arena, path)))))
         return false;
     return is_outside(path, F_OK) ? is_outside(path, W_OK)
                                   : notice->act == PATH_MAKE && is_outside(path_parent(&arena, path), W_OK);
@@ -240,7 +308,7 @@ static bool has_own_cache(struct learning *learning, const struct path_notice *n
 {
     auto_arena struct arena arena = {0};
     const char *cache = notice->act <= PATH_EXECUTE ? cache_of(learning, &arena, path) : NULL;
-    return cache && look_inside(learning, notice->notice.pid, cache) == IS_DIRECTORY &&
+    return cache && look_inside(learning, notice->act, notice->notice.pid, cache) == IS_DIRECTORY &&
            !is_way_to_shown(learning->operations, cache) && !operations_show(learning->operations, cache);
 }
 
@@ -277,7 +345,7 @@ static void note(struct learning *learning, const struct path_notice *notice)
 {
     auto_arena struct arena arena = {0};
     char program[PATH_LONGEST];
-    const char *path = absolute_path(&arena, notice);
+    const char *path = absolute_path(learning, &arena, notice);
     if (!path)
         return;
     if (!is_missed(learning, notice, path)) {
@@ -293,26 +361,44 @@ static void note(struct learning *learning, const struct path_notice *notice)
         watch_end(learning, notice->notice.pid, want);
 }
 
+/* The judge takes the call again: some are for it to carry out. It never waits for this process, so it makes room. */
+static int hand_back(const struct learning *learning, const struct notice *notice)
+{
+    struct pollfd room = {.fd = learning->listener_fd, .events = POLLOUT};
+    int errnum;
+    while ((errnum = notice_tell(learning->listener_fd, notice)) == EAGAIN) {
+        if (poll(&room, 1, -1) < 0 && errno != EINTR)
+            return -1;
+    }
+    return errnum == EPIPE || errnum == ECONNRESET ? 0 : errnum ? -1 : 1;
+}
+
 static int somebody_names_a_path(void *self, short events, struct err *err)
 {
     struct learning *learning = self;
     struct path_notice notice;
-    if (!(events & POLLIN))
+    bool is_told = learning->is_told;
+    if (!(events & POLLIN) || (is_told && events & POLLHUP))
         loop_remove(learning->loop, learning->listener_fd); /* nothing is left that could ask */
-    int taken = (events & POLLIN) ? path_notice_take(learning->listener_fd, &notice) : 0;
+    int taken = (events & POLLIN) ? path_notice_take(learning->listener_fd, is_told, &notice) : 0;
     if (taken > 0) {
         note(learning, &notice);
-        taken = notice_continue(learning->listener_fd, &notice.notice);
+        taken = is_told ? hand_back(learning, &notice.notice)
+                        : notice_continue(learning->listener_fd, &notice.notice);
     }
     /* The process that asked would wait for ever. */
     return taken < 0 ? err_sys(err, errno, "paths that the command names are no longer heard of") : 0;
 }
 
-void learning_begin(struct learning *learning, int listener_fd, const struct operations *operations,
-                    const char *cache, struct loop *loop)
+void learning_begin(struct learning *learning, int listener_fd, bool is_told,
+                    const struct operations *operations, const char *cache, struct loop *loop)
 {
-    *learning = (struct learning){
-        .operations = operations, .cache = cache, .loop = loop, .listener_fd = listener_fd, .root_fd = -1};
+    *learning = (struct learning){.operations = operations,
+                                  .cache = cache,
+                                  .loop = loop,
+                                  .listener_fd = listener_fd,
+                                  .is_told = is_told,
+                                  .root_fd = -1};
     learning->watched = must_realloc(NULL, LEARNING_WATCHED, sizeof(*learning->watched));
     memset(learning->watched, 0, LEARNING_WATCHED * sizeof(*learning->watched));
     loop_add(loop, listener_fd, POLLIN, somebody_names_a_path, learning);

@@ -70,22 +70,29 @@ static bool read_action(const char *word, int64_t *ret_action)
     return false;
 }
 
-/* "root=args", where a program answers otherwise than the default one. */
+/* "root=args", where a program answers otherwise than the default one. Each word holds for its program, and those that have more. */
 static bool read_other(const char *word, struct expectation *call)
 {
-    static const char *const names[] = {
-        [SECCOMP_ROOT] = "root=",
-        [SECCOMP_BARE] = "bare=",
-        [SECCOMP_BARE_FROZEN] = "frozen=",
-        [SECCOMP_BARE_OLD] = "old=",
+#define TOLD_KINDS  (1U << SECCOMP_BARE_TOLD | 1U << SECCOMP_BARE_FROZEN_TOLD | 1U << SECCOMP_BARE_OLD_TOLD)
+#define LEARN_KINDS (1U << SECCOMP_BARE_LEARN | 1U << SECCOMP_BARE_OLD_LEARN)
+#define OLD_KINDS   (1U << SECCOMP_BARE_OLD | 1U << SECCOMP_BARE_OLD_TOLD | 1U << SECCOMP_BARE_OLD_LEARN)
+    static const struct {
+        const char *name;
+        unsigned kinds;
+    } words[] = {
+        {"root=", 1U << SECCOMP_ROOT},
+        {"bare=", 1U << SECCOMP_BARE | 1U << SECCOMP_BARE_FROZEN | OLD_KINDS | TOLD_KINDS | LEARN_KINDS},
+        {"frozen=", 1U << SECCOMP_BARE_FROZEN | 1U << SECCOMP_BARE_FROZEN_TOLD | OLD_KINDS | LEARN_KINDS},
+        {"old=", OLD_KINDS},
+        {"told=", TOLD_KINDS | LEARN_KINDS},
+        {"learn=", LEARN_KINDS},
     };
-    for (size_t kind = SECCOMP_ROOT; kind < SECCOMP_KINDS; kind++) {
-        size_t size = strlen(names[kind]);
-        if (strncmp(word, names[kind], size) != 0)
+    for (size_t i = 0; i < array_len(words); i++) {
+        size_t size = strlen(words[i].name);
+        if (strncmp(word, words[i].name, size) != 0)
             continue;
-        size_t last = kind == SECCOMP_ROOT ? kind : SECCOMP_BARE_OLD; /* each is the one before it, and more */
-        for (size_t later = kind; later <= last; later++) {
-            if (!read_action(word + size, &call->actions[later]))
+        for (size_t kind = 0; kind < SECCOMP_KINDS; kind++) {
+            if (words[i].kinds & 1U << kind && !read_action(word + size, &call->actions[kind]))
                 return false;
         }
         return true;
@@ -207,6 +214,9 @@ static void check_call(size_t kind, const char *name, const uint64_t *args, size
         CHECK_CALL(SECCOMP_BARE, name, want, __VA_ARGS__);                                                   \
         CHECK_CALL(SECCOMP_BARE_FROZEN, name, want, __VA_ARGS__);                                            \
         CHECK_CALL(SECCOMP_BARE_OLD, name, want, __VA_ARGS__);                                               \
+        CHECK_CALL(SECCOMP_BARE_TOLD, name, want, __VA_ARGS__);                                              \
+        CHECK_CALL(SECCOMP_BARE_FROZEN_TOLD, name, want, __VA_ARGS__);                                       \
+        CHECK_CALL(SECCOMP_BARE_OLD_TOLD, name, want, __VA_ARGS__);                                          \
     } while (0)
 
 static const uint64_t beyond_32_bits = UINT64_C(1) << 32, high_half = UINT64_C(0xffffffff00000000);
@@ -475,7 +485,7 @@ TEST(without_namespaces_opens_that_may_be_of_terminals_and_shared_memory_are_jud
     static const unsigned no_follow[ARCHES] = {0400000, 0100000}, directory[ARCHES] = {0200000, 040000};
     for (size_t arch = 0; arch < ARCHES; arch++) {
         struct seccomp_data call = {.nr = (int)number_of(arch, "openat"), .arch = arches[arch].audit};
-        for (size_t kind = SECCOMP_BARE; kind < SECCOMP_KINDS; kind++) {
+        for (size_t kind = SECCOMP_BARE; kind < SECCOMP_BARE_LEARN; kind++) {
             for (unsigned way = 0; way < 3; way++) {
                 unsigned flags = way | (way == 2 ? 0302 : 0) | 02000000;
                 call.args[2] = flags | no_follow[arch];
@@ -494,6 +504,18 @@ TEST(without_namespaces_and_frozen_paths_names_are_judged_that_may_be_of_shared_
     CHECK_CALL(SECCOMP_BARE, "unlinkat", JUDGE, 0xffffff9c, 0, 0);
     CHECK_CALL(SECCOMP_BARE, "unlinkat", ALLOW, 3, 0, 0);
     CHECK_CALL(SECCOMP_BARE_FROZEN, "unlinkat", JUDGE, 3, 0, 0);
+}
+
+TEST(for_bawn_learn_every_open_is_passed_on_but_for_those_that_are_refused)
+{
+    for (size_t kind = SECCOMP_BARE_LEARN; kind <= SECCOMP_BARE_OLD_LEARN; kind++) {
+        CHECK_CALL(kind, "openat", JUDGE, 0, 0, 0, 0);
+        CHECK_CALL(kind, "openat", JUDGE, 0, 0, 01 | 0100, 0644);
+        CHECK_CALL(kind, "openat", JUDGE, 0, 0, 02 | 0100 | 0200, 0444);
+        CHECK_CALL(kind, "openat", ERRNO | EPERM, 0, 0, 01 | 0100, 04755);
+    }
+    CHECK_CALL(SECCOMP_BARE_OLD_LEARN, "openat", ERRNO | EACCES, 0, 0, 01000, 0); /* O_RDONLY | O_TRUNC */
+    CHECK_BARE("openat", ALLOW, 0, 0, 0, 0); /* the control */
 }
 
 TEST(what_older_versions_of_landlock_lack_is_judged_or_refused)

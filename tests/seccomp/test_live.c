@@ -474,7 +474,7 @@ TEST(loading_fails_loudly)
 {
     struct err err;
     CHECK_INT(seccomp_load((enum seccomp_kind)SECCOMP_KINDS, false, &err), -1);
-    CHECK_STR(err.message, "cannot filter system calls: there is no filter number 6");
+    CHECK_STR(err.message, "cannot filter system calls: there is no filter number 11");
     CHECK_INT(seccomp_load((enum seccomp_kind) - 1, false, &err), -1);
     if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 0)
         CHECK_INT(in_child(NO_FILTER, load_without_no_new_privs, NULL), EACCES);

@@ -1,4 +1,4 @@
-"""A workspace whose sandbox asks, and a person who answers: for the suites ask and grants."""
+"""A workspace whose sandbox asks, and a person who answers: for the suites ask, grants and execs."""
 import json
 import os
 import pathlib
