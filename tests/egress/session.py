@@ -11,6 +11,7 @@ import threading
 
 BAWN = os.environ["BAWN"]
 WALLS = ["--walls", "landlock"] if os.environ.get("BAWN_EGRESS_WALLS") == "landlock" else []
+SLOWER = max(1, int(os.environ.get("BAWN_PATIENCE") or 20) / 20)  # than most machines: limits of time are so much longer
 
 
 class Skip(Exception):
@@ -57,7 +58,7 @@ class Session:
     def run(self, rules, *command, env=None, timeout=30) -> Result:
         """bawn with these rules ("connect allowed.test:80") and this command."""
         done = subprocess.run(self.command(rules, command), cwd=self.work, env=self.environment(env), text=True,
-                              capture_output=True, timeout=timeout, stdin=subprocess.DEVNULL, errors="replace")
+                              capture_output=True, timeout=timeout * SLOWER, stdin=subprocess.DEVNULL, errors="replace")
         self.results.append(Result(done))
         return self.results[-1]
 
@@ -84,13 +85,13 @@ class Session:
         except OSError:  # the other end is closed
             pass
         os.close(ours)
-        process.wait(timeout=30)
+        process.wait(timeout=30 * SLOWER)
         return said.decode().replace("\r\n", "\n")
 
     def outside(self, code, prefix=()) -> Result:
         """The same program on the lab's host, without bawn: the control."""
         done = subprocess.run([*prefix, "/usr/bin/python3", "-c", HELPERS + code], cwd=self.work, env=self.environment(), text=True,
-                              capture_output=True, timeout=30, stdin=subprocess.DEVNULL)
+                              capture_output=True, timeout=30 * SLOWER, stdin=subprocess.DEVNULL)
         self.results.append(Result(done))
         return self.results[-1]
 
