@@ -74,7 +74,7 @@ static int undo_choose_run(const struct world *world, const struct choice *choic
                                             "%s has no checkpoints: it did not write the workspace directly",
                                             found->name)
                              : arena_printf(arena, "%s is still running", found->name),
-                         "`bawn undo --list` lists what can be undone undone");
+                         "`bawn undo --list` lists what can be undone");
 }
 
 /* The target owns the trees from now on. */

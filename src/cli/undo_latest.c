@@ -42,19 +42,32 @@ static int check_unfinished(const struct world *world, const struct args *args, 
                      of->name, undo->name));
 }
 
+/* The latest session, and why an undo does not take it back, as in "my-app-3 worked on a branch"; NULL if it does. */
+static const char *passed_over(const struct choice *choice)
+{
+    struct arena *arena = choice->loaded.policy.arena;
+    const char *last = session_latest(arena, choice->state, choice->workspace);
+    if (last && !undo_find_record(choice, last) && is_run(choice, last))
+        return arena_printf(arena, "%s changed nothing", last);
+    const struct record *record = &choice->records.at[choice->records.count - 1];
+    if (choice->paths.count)
+        return NULL; /* the paths say what is meant */
+    return record->mode == RECORD_BRANCH   ? arena_printf(arena, "%s worked on a branch", record->name)
+           : record->mode == RECORD_REVIEW ? arena_printf(arena, "%s kept its changes aside", record->name)
+                                           : NULL;
+}
+
 int undo_check_latest(const struct world *world, const struct args *args, const struct choice *choice,
                       const struct record **record)
 {
     struct arena *arena = choice->loaded.policy.arena;
     int status = check_unfinished(world, args, choice, record);
-    const char *last = status ? NULL : session_latest(arena, choice->state, choice->workspace);
-    if (!last || undo_find_record(choice, last) || !is_run(choice, last))
+    const char *what = status ? NULL : passed_over(choice);
+    if (!what)
         return status;
-    /* A later run has left no record. */
     bool is_undo = (*record)->mode == RECORD_UNDO;
-    const char *text =
-        arena_printf(arena, "%s changed nothing; the session before it is %s%s%s", last, (*record)->name,
-                     is_undo ? ", the undo of " : "", is_undo ? (*record)->of : "");
+    const char *text = arena_printf(arena, "%s; the session before it is %s%s%s", what, (*record)->name,
+                                    is_undo ? ", the undo of " : "", is_undo ? (*record)->of : "");
     if (world->in_is_terminal && !(args->flags & FLAG(YES))) {
         fprintf(world->out, "%s.\n", text);
         return 0; /* the question follows */

@@ -293,6 +293,19 @@ def test_force_after_partial(place):
     same([project.read("a"), project.read("b/c")], ["one\n", "two\n"])
 
 
+@claim("undo after a --branch or a --review names the session that it would take, and takes none unasked")
+def test_undo_after_aside(place):
+    project = repository(place, "after-aside")
+    project.inside("echo inside >a")
+    for flags, why in ((("--branch", "fix"), "worked on a branch"), (("--review",), "kept its changes aside")):
+        project.inside("echo more >b/c", *flags)
+        text = project.bawn("undo", status=2)
+        assert why in text and "`bawn undo after-aside-1`" in text, text
+        same(project.read("a"), "inside\n")
+    project.bawn("undo", "after-aside-1")
+    same(project.read("a"), "one\n")
+
+
 @claim("undo after a run that changed nothing names the session that it would take, and takes none unasked")
 def test_after_nothing(place):
     project = scratch.Project(place, "after-nothing")
