@@ -6,6 +6,8 @@
 #include "base/json.h"
 #include "base/map.h"
 #include "base/text.h"
+#include "policy/diag.h"
+#include "policy/parse.h"
 
 #define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
 
@@ -34,6 +36,24 @@ static const char *text_of(struct arena *arena, struct json_value value)
     return is_number ? arena_copy(arena, value.at, value.size) : json_text(arena, value);
 }
 
+/* The policy's own parser reads the rule here, so that a mistake in the last line is found before the first task begins. */
+static int add_rule(struct task *task, struct arena *arena, enum verb verb, const char *text, struct err *err)
+{
+    const struct source source = {.name = "task", .layer = LAYER_COMMAND_LINE};
+    struct diags diags = {.arena = arena};
+    auto_vec rule_list rules = {0};
+    parse_argument(arena, &source, verb, text, &rules, &diags);
+    if (diags.errors && diags.list.at[0].hint)
+        err_set(err, "%s; %s", diags.list.at[0].message, diags.list.at[0].hint);
+    else if (diags.errors)
+        err_set(err, "%s", diags.list.at[0].message);
+    bool is_fine = diags.errors == 0;
+    diags_free(&diags);
+    if (is_fine)
+        vec_push(&task->rules, (struct argument){verb, text});
+    return is_fine ? 0 : -1;
+}
+
 /* "limits": {"memory": "2G"} is the rule `limit memory=2G`; "env": {"A": "b"} is `env A=b`. */
 static int add_pairs(struct task *task, struct arena *arena, enum verb verb, struct json_value object,
                      struct err *err)
@@ -48,7 +68,8 @@ static int add_pairs(struct task *task, struct arena *arena, enum verb verb, str
                            verb == VERB_ENV ? "env" : "limits");
         if (!text)
             return err_set(err, "the value of %s is neither a text nor a number", name);
-        vec_push(&task->rules, (struct argument){verb, arena_printf(arena, "%s=%s", name, text)});
+        if (add_rule(task, arena, verb, arena_printf(arena, "%s=%s", name, text), err) < 0)
+            return -1;
     }
     return 0;
 }
@@ -85,10 +106,8 @@ static int add_member(struct task *task, struct arena *arena, const char *name, 
     if (strcmp(name, "after") == 0)
         return add_after(task, arena, value, err);
     const char *text = text_of(arena, value);
-    if (text && strcmp(name, "net") == 0) {
-        vec_push(&task->rules, (struct argument){VERB_NET, text});
-        return 0;
-    }
+    if (text && strcmp(name, "net") == 0)
+        return add_rule(task, arena, VERB_NET, text, err);
     if (text && strcmp(name, "id") == 0)
         task->id = text;
     if (text && strcmp(name, "workspace") == 0)
@@ -262,9 +281,9 @@ const char *const *task_command(const struct task *task, const char *const *comm
         auto_buf struct buf word = {0};
         if (add_word(task, command[i], &word, err) < 0)
             return NULL;
-        if (word.size > WORD_LONGEST) {
+        if (word.size > TASK_WORD_LONGEST) {
             err_set(err, "word %zu of the command of task %s is longer than %d bytes", i + 1, task->id,
-                    WORD_LONGEST);
+                    TASK_WORD_LONGEST);
             err_hint(err, "put long texts into a file of the workspace, and name the file");
             return NULL;
         }

@@ -17,7 +17,7 @@ enum {
     TASK_LARGEST = 1024 * 1024, /* one line */
     MOST_TASKS = 100000,
     TASK_ID_LONGEST = 64,
-    WORD_LONGEST = 128 * 1024 - 1, /* the kernel takes no longer argument */
+    TASK_WORD_LONGEST = 128 * 1024 - 1, /* the kernel takes no longer argument */
 };
 
 struct task_variable {

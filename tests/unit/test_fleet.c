@@ -44,6 +44,19 @@ TEST(limits_env_and_net_are_rules)
     CHECK(tasks.at[0].rules.at[3].verb == VERB_NET);
 }
 
+TEST(a_rule_that_the_policy_refuses_is_a_mistake_of_its_line)
+{
+    CHECK(!parses("{\"id\":\"a\"}\n{\"id\":\"b\",\"limits\":{\"memory\":\"lots\"}}"));
+    CHECK_STR(err.message,
+              "line 2 of the task file cannot be used: this amount cannot be read: 'memory=lots'; write a "
+              "number and K, M, G or T, such as 8G, or a share such as 80%");
+    CHECK(!parses("{\"id\":\"a\",\"limits\":{\"memry\":\"4G\"}}"));
+    CHECK(!parses("{\"id\":\"a\",\"net\":\"of\"}"));
+    CHECK_STR(err.message, "line 1 of the task file cannot be used: this is not a network mode: 'of'; write "
+                           "off, allow or open");
+    CHECK(!parses("{\"id\":\"a\",\"env\":{\"1A\":\"b\"}}"));
+}
+
 TEST(a_value_stays_one_word_whatever_is_in_it)
 {
     CHECK(parses("{\"id\":\"a\",\"prompt\":\"$(rm) ' \\\" ; {id} \\n {{id}}\"}"));
@@ -68,10 +81,10 @@ TEST(a_name_that_the_task_lacks_is_an_error)
 
 TEST(a_word_that_the_kernel_refuses_is_an_error)
 {
-    char *text = arena_printf(&arena, "{\"id\":\"a\",\"p\":\"%0*d\"}", WORD_LONGEST + 1, 0);
+    char *text = arena_printf(&arena, "{\"id\":\"a\",\"p\":\"%0*d\"}", TASK_WORD_LONGEST + 1, 0);
     CHECK(parses(text));
     CHECK_STR(words("{p}", "x"), "");
-    CHECK(parses(arena_printf(&arena, "{\"id\":\"a\",\"p\":\"%0*d\"}", WORD_LONGEST, 0)));
+    CHECK(parses(arena_printf(&arena, "{\"id\":\"a\",\"p\":\"%0*d\"}", TASK_WORD_LONGEST, 0)));
     CHECK(*words("{p}", "x"));
 }
 
