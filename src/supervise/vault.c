@@ -84,7 +84,7 @@ static void answer_need(struct vault *vault, const char *name)
         if (fd < 0 || passing_send(vault->back_fd, line, strlen(line), fd) < 0)
             note_secret(vault, name, "could not be read");
         else
-            note_secret(vault, name, "read");
+            note_secret(vault, name, "is being read");
         return;
     }
 }

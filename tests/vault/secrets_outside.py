@@ -131,7 +131,7 @@ def nothing_outside_records_it(session):
     files = [path for path in state.rglob("*") if path.is_file()]
     assert files and not [path for path in files if SECRET.encode() in path.read_bytes()], files
     [event] = session.events("secret")
-    assert (event["name"], event["what"]) == ("API_KEY", "read"), event
+    assert (event["name"], event["what"]) == ("API_KEY", "is being read"), event
 
 
 @test
