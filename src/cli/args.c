@@ -166,6 +166,11 @@ static int refuse_flag(const struct world *world, struct arena *arena, const str
             return say_bad_input(world, message,
                                  arena_printf(arena, "in bawn it is %s", known_elsewhere[i].ours));
     }
+    enum verb setting = text_starts_with(name, "--") ? verb_from_word(name + 2) : VERB_NONE;
+    if (setting && verb_is_setting(setting))
+        return say_bad_input(world, message,
+                             arena_printf(arena, "write `%s %s` into ~/.config/bawn/policy.bawn",
+                                          verb_word(setting), verb_placeholder(setting)));
     const char *closest = closest_flag(name, allowed);
     const char *help =
         arena_printf(arena, "`bawn %s%s--help` lists them", verb ? verb->name : "", verb ? " " : "");

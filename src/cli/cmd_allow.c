@@ -13,18 +13,17 @@
 #include "trust/trust.h"
 #include "workspace/record.h"
 
-const char allow_usage[] =
-    "bawn allow [--once | --session | --always] [@SESSION] HOST[:PORT]...\n"
-    "\n"
-    "Let the running session reach a host, at once. If several are running, bawn takes\n"
-    "the only one in this workspace; otherwise name one with @SESSION.\n"
-    "\n"
-    "  --once      for one connection\n"
-    "  --session   for this session only (the default)\n"
-    "  --always    for later sessions, too: adds the rule to your policy file\n"
-    "\n"
-    "  bawn allow api.example.com\n"
-    "  bawn allow --always db.corp:5432\n";
+const char allow_usage[] = "bawn allow [--once | --session | --always] [@SESSION] HOST[:PORT]...\n"
+                           "\n"
+                           "Let the running session reach a host, at once. If several are running, bawn\n"
+                           "takes the only one in this workspace; otherwise name one with @SESSION.\n"
+                           "\n"
+                           "  --once      for one connection\n"
+                           "  --session   for this session only (the default)\n"
+                           "  --always    for later sessions, too: adds the rule to your policy file\n"
+                           "\n"
+                           "  bawn allow api.example.com\n"
+                           "  bawn allow --always db.corp:5432\n";
 
 void running_find(struct loaded *loaded, fs_names *ret_names)
 {
@@ -88,10 +87,13 @@ int running_tell(const struct world *world, struct loaded *loaded, const char *s
 {
     struct err err = {0};
     const char *folder = running_folder(loaded, session);
-    if (!strchr(session, '/') && *session != '.' && control_ask(folder, line, &err) == 0)
+    bool is_there = !strchr(session, '/') && *session && *session != '.' && access(folder, F_OK) == 0;
+    if (is_there && control_ask(folder, line, &err) == 0)
         return EXIT_FINE;
-    if (!*err.message)
+    if (!*err.message) {
         err_set(&err, "there is no session %s", session);
+        err_hint(&err, "`bawn sessions` lists the sessions");
+    }
     return say_err(world, &err);
 }
 

@@ -10,8 +10,8 @@
 #include "report/time_text.h"
 #include "supervise/asking.h"
 
-const char ask_usage[] = "bawn ask [--because TEXT] [--wait TIME] connect HOST[:PORT] | publish PORT\n"
-                         "bawn ask [--because TEXT] [--wait TIME] read PATH | write PATH | env NAME\n"
+const char ask_usage[] = "bawn ask [--because TEXT] [--wait TIME] connect HOST[:PORT]\n"
+                         "       bawn ask [...] publish PORT | read PATH | write PATH | env NAME\n"
                          "\n"
                          "For programs inside: ask the person outside for a host, a port, a file, a\n"
                          "directory or a variable, and wait for the answer. Exit status 0 granted,\n"

@@ -20,11 +20,11 @@
 #include "kernel/directories.h"
 
 const char fleet_usage[] =
-    "bawn fleet run [--jobs N] [--out DIR] [--RULE OBJECT]... TASKS.jsonl -- CMD...\n"
+    "bawn fleet run [--jobs N] [--out DIR] [--RULE OBJECT]... TASKS -- CMD...\n"
     "       bawn fleet status|logs|diff|apply|retry|cancel|report DIR [ID...]\n"
     "\n"
-    "Run CMD once for each line of TASKS.jsonl, in a sandbox of its own, on a copy of\n"
-    "the project. {name} in CMD is replaced by that member of the line: {prompt}.\n"
+    "Run CMD once for each line of the file TASKS, in a sandbox of its own, on a copy\n"
+    "of the project. {name} in CMD is replaced by that member of the line: {prompt}.\n"
     "  status    how many tasks are done, and why others failed\n"
     "  logs      what tasks printed\n"
     "  diff      what tasks changed\n"

@@ -19,7 +19,7 @@ static const char examples[] =
 static const char rules[] =
     "Rules as flags (man 5 bawn-policy), for run, show, why, check and prove:\n"
     "  --workspace DIR            project directory, writable but for git's own files\n"
-    "  --read PATH                let CMD read and execute it; --write PATH also write\n"
+    "  --read PATH                let CMD read and run it; --write PATH also write\n"
     "  --hide PATH                hide it; --seal PATH also if a profile grants it\n"
     "  --freeze PATH              make it read-only in a writable directory\n"
     "  --flag PATH                ask you about changes of it at the end\n"
@@ -39,8 +39,8 @@ static const char rules[] =
     "  --limit NAME=VALUE         memory, pids, files, time, disk, rate or others\n"
     "  --artifacts NAME           do not report new programs in directories NAME\n"
     "  --use NAME                 add a profile; --policy FILE adds a file of rules\n"
-    "Modes: --review --discard --read-only --nested --fresh-home --agent NAME --walls SET\n"
-    "       --degrade=WALL --require namespaces --full-access --i-know (`bawn run --help`)\n";
+    "Modes: --review --discard --read-only --nested --fresh-home --agent NAME\n"
+    "       --walls SET --degrade=WALL --require namespaces --full-access --i-know\n";
 
 /* Two columns, each read downwards. */
 static void print_overview(const struct world *world, const struct verb_entry *verbs)

@@ -454,15 +454,16 @@ int cmd_login(const struct world *world, const struct args *args)
 {
     if (args->words.count != 1)
         return say_bad_input(world, "`bawn login` needs the name of one agent", "`bawn profiles` lists them");
-    if (!(args->flags & FLAG(YES)) && !world->in_is_terminal)
-        return say_bad_input(world, "there is no terminal to ask on before a page is opened",
-                             "pass --yes: `bawn login --yes`");
     auto_loaded struct loaded loaded = {0};
     struct manner manner = {0};
     struct err err = {0};
     int status = load_request(&world->caller, &loaded);
     if (status == 0)
         status = find_manner(world, args, &loaded, &manner);
+    if (status == 0 && !(args->flags & FLAG(YES)) && !world->in_is_terminal)
+        status = say_bad_input(
+            world, "there is no terminal to ask on before a page is opened",
+            arena_printf(&loaded.arena, "pass --yes: `bawn login --yes %s`", args->words.at[0]));
     char folder[] = "/tmp/bawn-login-XXXXXX";
     if (status == 0 && !mkdtemp(folder)) {
         say_problem(world, "cannot make a folder in /tmp for the login", NULL);

@@ -347,10 +347,13 @@ int asked_answer(const struct world *world, struct loaded *loaded, const struct 
 int cmd_answer(const struct world *world, const struct args *args)
 {
     static const char *const words[] = {"once", "session", "always", "no", "never"};
-    if (args->words.count != 2 || !text_is_among(args->words.at[1], words, array_len(words)))
+    if (args->words.count != 2)
         return say_bad_input(world, "`bawn answer` needs a question and an answer",
-                             "bawn answer 2 session (or once, always, no, never)");
+                             "for example: `bawn answer 2 session`");
     auto_loaded struct loaded loaded = {0};
+    if (!text_is_among(args->words.at[1], words, array_len(words)))
+        return say_bad_input(world, arena_printf(&loaded.arena, "'%s' is not an answer", args->words.at[1]),
+                             "use once, session, always, no or never");
     asked_list list = {0};
     int status = asked_find(world, &loaded, &list);
     if (status)

@@ -9,9 +9,9 @@
 
 const char web_usage[] = "bawn web [--port N | --unix PATH] [--no-open]\n"
                          "\n"
-                         "Show sessions, reviews, open questions, the policy and the proof in your browser.\n"
-                         "The page is served at 127.0.0.1 until you press Ctrl-C. Its address works once,\n"
-                         "in one browser.\n"
+                         "Show sessions, reviews, open questions, the policy and the proof in your\n"
+                         "browser. The page is served at 127.0.0.1 until you press Ctrl-C. Its address\n"
+                         "works once, in one browser.\n"
                          "\n"
                          "  --port N      listen at this port; the default is any that is free\n"
                          "  --unix PATH   listen at a Unix socket, for `ssh -L PORT:PATH HOST`\n"

@@ -23,6 +23,9 @@ static int answer_all(const struct world *world, const struct args *args, const 
     for (size_t i = 0; i < args->words.count; i++) {
         struct err err = {0};
         const char *asked = args->words.at[i];
+        if (!*asked)
+            return say_bad_input(world, "an empty word names no path, host or variable",
+                                 "for example: `bawn why ~/.ssh`");
         if (is_method(asked) && i + 1 < args->words.count && strstr(args->words.at[i + 1], "://"))
             asked = arena_printf(loaded->policy.arena, "%s %s", asked, args->words.at[++i]);
         if (why_add(&loaded->plan, &style, asked, as_json ? &json : NULL, &out, &err) < 0)

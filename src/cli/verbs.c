@@ -65,7 +65,7 @@ const struct verb_entry verb_table[] = {
         .takes_command = true,
         .summary = "which rule decides",
         .usage = "bawn why [--json] [--RULE OBJECT]... PATH|HOST|$NAME... [-- CMD...]\n"
-                 "bawn why [--json] [--RULE OBJECT]... METHOD URL... [-- CMD...]\n"
+                 "       bawn why [--json] [--RULE OBJECT]... METHOD URL... [-- CMD...]\n"
                  "\n"
                  "Say whether CMD may use a path, host or variable, or make a request; which rule\n"
                  "decides it, which rules lost and why, and which flag would change it.\n"

@@ -31,7 +31,8 @@ teardown() {
         "$BAWN" help "$word" >"$HOME/page" 2>/dev/null || continue
         count=$((count + 1))
         [ "$(wc -l <"$HOME/page")" -le 24 ] || { echo "$word has too many lines"; false; }
-        ! grep -E '^.{81}' "$HOME/page"
+        # After `!` a failure would not end the test.
+        if LC_ALL=C.UTF-8 grep -E '^.{81}' "$HOME/page"; then echo "$word is too wide"; false; fi
     done
     [ "$count" -ge 24 ]
 }

@@ -293,6 +293,39 @@ teardown() {
     [[ "$output" != *allow* ]]
 }
 
+@test "allow for a session that does not exist names it, and no path of bawn's" {
+    run "$BAWN" allow @nosuch api.example
+    [ "$status" -eq 2 ]
+    [ "$output" = 'bawn: there is no session nosuch. `bawn sessions` lists the sessions.' ]
+}
+
+@test "answer: a word that is no answer is named, with those that are" {
+    run "$BAWN" answer 1 yes
+    [ "$status" -eq 2 ]
+    [ "$output" = "bawn: 'yes' is not an answer. Use once, session, always, no or never." ]
+    run "$BAWN" answer
+    [ "$status" -eq 2 ]
+    [ "$output" = 'bawn: `bawn answer` needs a question and an answer. For example: `bawn answer 2 session`.' ]
+}
+
+@test "login: an agent that does not exist is named before a terminal is asked for" {
+    run "$BAWN" login nosuch </dev/null
+    [ "$status" -eq 2 ]
+    [[ "$output" == *nosuch* && "$output" != *terminal* ]]
+}
+
+@test "why: an empty word is a mistake, not the current directory" {
+    run "$BAWN" why ''
+    [ "$status" -eq 2 ]
+    [[ "$output" == "bawn: an empty word names no path, host or variable."* ]]
+}
+
+@test "a rule that is no flag is said to belong into the policy" {
+    run "$BAWN" --leak block true
+    [ "$status" -eq 2 ]
+    [[ "$output" == *'Write `leak warn|block|off [plain]` into ~/.config/bawn/policy.bawn.' ]]
+}
+
 @test "allow localhost names --host-port, and writes nothing" {
     run "$BAWN" allow --always localhost:5432
     [ "$status" -eq 2 ]
