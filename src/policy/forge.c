@@ -122,7 +122,7 @@ static int parse_rights(struct arena *arena, const struct word *words, size_t co
         if (taken == 0)
             return object_complain(diags, rule, &words[i],
                                    "write the refs that it is for: push refs/heads/agent/*",
-                                   "`push` needs refs after it");
+                                   "`push` needs refs after it, which begin with refs/");
         i += (size_t)taken;
     }
     return 0;

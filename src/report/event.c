@@ -43,6 +43,7 @@ static const struct {
     {"leak", EVENT_DENIED | EVENT_NET, "{what} in a request to {host}[:{port}], which was {done}",
      "last leak"},
     {"secret", EVENT_NET, "{name}: {what}"},
+    {"secret-trouble", EVENT_DENIED | EVENT_NET, "{name}: {what}", "last secret trouble"},
     {"forge", EVENT_NET, "{what} {repository}[ {ref}][: {why}][ by {program}]"},
     {"ssh-key", EVENT_NET, "{key} to {host} as {user}[ by {program}]"},
     {"ssh-key-refused", EVENT_DENIED | EVENT_NET, "{key} was not used[ for {user}]: {why}[ by {program}]",

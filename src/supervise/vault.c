@@ -63,11 +63,17 @@ static void note_secret(struct vault *vault, const char *name, const char *what)
     journal_event(vault->journal, "secret", "name", name, "what", what);
 }
 
+/* The same where requests fail for it. */
+static void note_secret_trouble(struct vault *vault, const char *name, const char *what)
+{
+    journal_event(vault->journal, "secret-trouble", "name", name, "what", what);
+}
+
 /* A command can cause many such records: they are counted apart, so that they hide no alarm. */
 static void note_rejected(struct vault *vault, const char *name)
 {
     if (vault_placeholder(vault, name) && vault->git_events++ < MOST_EVENTS)
-        note_secret(vault, name, "was refused by the server");
+        note_secret_trouble(vault, name, "was refused by the server");
 }
 
 static void answer_need(struct vault *vault, const char *name)
@@ -82,7 +88,7 @@ static void answer_need(struct vault *vault, const char *name)
         auto_fd int fd =
             secret_read(kept->secret, vault->plan->policy->request.home, vault->environment, &err);
         if (fd < 0 || passing_send(vault->back_fd, line, strlen(line), fd) < 0)
-            note_secret(vault, name, "could not be read");
+            note_secret_trouble(vault, name, "could not be read");
         else
             note_secret(vault, name, "is being read");
         return;
@@ -100,7 +106,7 @@ static void answer_refresh(struct vault *vault, const char *name)
         const char *line = arena_printf(&vault->arena, "refresh %s", name);
         auto_fd int fd = login_keeper_start(kept, vault->plan->policy->request.starts[START_DATA], &err);
         if (fd < 0 || passing_send(vault->back_fd, line, strlen(line), fd) < 0)
-            note_secret(vault, name, "could not be refreshed");
+            note_secret_trouble(vault, name, "could not be refreshed");
         else
             note_secret(vault, name, "is being refreshed");
         return;
@@ -138,7 +144,7 @@ static void note_happening(struct vault *vault, const char *told, const char *na
 {
     for (size_t i = 0; i < array_len(happenings); i++) {
         if (strcmp(told, happenings[i].told) == 0)
-            note_secret(vault, name, happenings[i].what);
+            note_secret_trouble(vault, name, happenings[i].what);
     }
 }
 

@@ -293,7 +293,7 @@ def a_token_that_the_server_refuses_is_told_of(session):
     forge.token.write_text("gho_0utdated0123456789\n")
     out = forge.inside(f"GIT_TERMINAL_PROMPT=0 git ls-remote {forge.address} 2>&1", status=128)
     assert "error: 403" in out and "Username" not in out, out
-    assert "was refused by the server" in str(session.events("secret")), session.events("secret")
+    assert "was refused by the server" in str(session.events("secret-trouble")), session.events("secret-trouble")
     counter = f'command "cat {forge.token}; printf {TOKEN} >{forge.token}"'  # it is read again after that
     out = forge.inside(f"git ls-remote {forge.address} 2>&1; git ls-remote {forge.address} 2>&1", forge.rule(source=counter))
     assert "refs/heads/main" in out, out

@@ -110,7 +110,7 @@ def a_value_is_no_more_than_one_segment_of_a_path(session):
     for value in ("../../admin/x", "a?admin=1234", "abcdefg#1234", "..%2f..%2fadmin", "..\\\\..\\\\admin1", "abcd;admin=1"):
         done, seen = ask(session, "in path", words, value=value)
         assert "API_KEY has a character that cannot be put into this path safely" in done.out and done.out.endswith("502"), (value, done)
-        assert seen == [] and "cannot be put there safely" in session.events("secret")[-1]["what"], (value, seen)
+        assert seen == [] and "cannot be put there safely" in session.events("secret-trouble")[-1]["what"], (value, seen)
     _, [(_, path, _, _)] = ask(session, "", words, value="../../admin/x", more=INSIDE)
     assert path == "/users/../../admin/x/keys", path
     _, [(_, path, _, _)] = ask(session, "in path", words, value="12345:ab+c=d@e")
@@ -143,7 +143,7 @@ def a_value_with_a_line_end_or_a_space_goes_nowhere(session):
             (session.home / "odd").write_bytes(value)
             done = curl(session, "-w '%{http_code}'", words, rules=[*TO, f"secret API_KEY from file ~/odd to allowed.test {places}"], env=caller(session))
             assert done.out.endswith("502") and requests(session) == [], (places, value, done)
-            assert session.events("secret")[-1]["what"].startswith("cannot be sent"), session.events("secret")
+            assert session.events("secret-trouble")[-1]["what"].startswith("cannot be sent"), session.events("secret-trouble")
 
 
 # --- content of other sizes ---
@@ -303,7 +303,7 @@ print(status, int(good - begun))
 """
     done = session.run(made, "/usr/bin/python3", "-c", code, env=caller(session), timeout=60)
     status, good = map(int, done.out.split())
-    told = [event["what"] for event in session.events("secret")]
+    told = [event["what"] for event in session.events("secret-trouble")]
     assert status == 502 and lasts * 3 // 4 - 1 <= good <= lasts + 1, (done, told)
     assert "could not be read again: the old value is used until it expires" in told, told
     assert told[-1] == "could not be read: its source gave nothing" and len(runs(session)) > 1, (told, runs(session))
@@ -342,4 +342,4 @@ def what_credential_helpers_print_is_read(session):
                          ('{"AccessKeyId":"issued-token"}', "could not be read: its source gave JSON without a token")):
         (session.home / "output").write_text(output)
         done = curl(session, words, rules=[*TO, f"secret API_KEY from command 'cat {session.home}/output' to allowed.test"], env=caller(session))
-        assert done.out.endswith("502") and requests(session) == [] and session.events("secret")[-1]["what"] == what, (output, done)
+        assert done.out.endswith("502") and requests(session) == [] and session.events("secret-trouble")[-1]["what"] == what, (output, done)

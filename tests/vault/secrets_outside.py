@@ -256,7 +256,7 @@ def a_source_without_a_value_is_a_502_that_says_so(session):
     rules = ["connect allowed.test", "secret KEY from command false to allowed.test"]
     done = curl(session, '-w "%{http_code}" -H "x-api-key: $KEY" https://allowed.test/', rules=rules, env={"SSL_CERT_FILE": str(session.work / "cert.pem")})
     assert done.out == "bawn: the secret for this host could not be read; `bawn log` says why.\n502", done
-    assert requests(session) == [] and session.events("secret")[-1]["what"] == "could not be read: its source gave nothing"
+    assert requests(session) == [] and session.events("secret-trouble")[-1]["what"] == "could not be read: its source gave nothing"
 
 
 @test
