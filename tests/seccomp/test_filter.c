@@ -73,6 +73,7 @@ static bool read_action(const char *word, int64_t *ret_action)
 /* "root=args", where a program answers otherwise than the default one. Each word holds for its program, and those that have more. */
 static bool read_other(const char *word, struct expectation *call)
 {
+#define FULL_KINDS  (1U << SECCOMP_DEFAULT | 1U << SECCOMP_NESTED | 1U << SECCOMP_ROOT) /* with namespaces */
 #define TOLD_KINDS  (1U << SECCOMP_BARE_TOLD | 1U << SECCOMP_BARE_FROZEN_TOLD | 1U << SECCOMP_BARE_OLD_TOLD)
 #define LEARN_KINDS (1U << SECCOMP_BARE_LEARN | 1U << SECCOMP_BARE_OLD_LEARN)
 #define OLD_KINDS   (1U << SECCOMP_BARE_OLD | 1U << SECCOMP_BARE_OLD_TOLD | 1U << SECCOMP_BARE_OLD_LEARN)
@@ -81,8 +82,8 @@ static bool read_other(const char *word, struct expectation *call)
         unsigned kinds;
     } words[] = {
         {"root=", 1U << SECCOMP_ROOT},
-        {"bare=", 1U << SECCOMP_BARE | 1U << SECCOMP_BARE_FROZEN | OLD_KINDS | TOLD_KINDS | LEARN_KINDS},
-        {"frozen=", 1U << SECCOMP_BARE_FROZEN | 1U << SECCOMP_BARE_FROZEN_TOLD | OLD_KINDS | LEARN_KINDS},
+        {"bare=", ~FULL_KINDS},
+        {"frozen=", ~(FULL_KINDS | 1U << SECCOMP_BARE | 1U << SECCOMP_BARE_TOLD)},
         {"old=", OLD_KINDS},
         {"told=", TOLD_KINDS | LEARN_KINDS},
         {"learn=", LEARN_KINDS},
