@@ -60,7 +60,7 @@ static const struct {
     {"pruned", 0, "{freed} freed[; {sessions} can no longer be undone]"},
     {"forgotten", 0, "{sessions} can no longer be undone"},
     {"wanted", EVENT_DENIED | EVENT_FILES,
-     "{kind} {object}[:{port}], {times} times[ by {program}][, which {ending}]", "last wanted"},
+     "{kind} {object}[:{port}], {times}×[ by {program}][, which {ending}]", "last wanted"},
     {"not-learnt", 0, "{objects} further wants"},
     {"limit", EVENT_DENIED, "{name}[: {killed} killed][: {refused} refused]", "last limit"},
     {"guarded", EVENT_DENIED | EVENT_EXEC | EVENT_ASKED, "{command} was not started: {why}[ ({pid})]",
