@@ -5,17 +5,14 @@ import pathlib
 import re
 import subprocess
 
-from scratch import PATIENCE, SANITIZED, Project, until
-
-# Without its options a sanitizer build searches for leaks at the end of each bawn inside, for four seconds.
-INSIDE = ("--env", "ASAN_OPTIONS") if SANITIZED else ()
+from scratch import BAWN_INSIDE, PATIENCE, Project, until
 
 
 class Asking(Project):
     """A workspace whose sandbox sees bawn."""
 
     def start(self, *words, flags=()):
-        return subprocess.Popen([self.place.bawn, *self.place.walls, *INSIDE, "--read", os.path.dirname(self.place.bawn), *flags, "--", *words], cwd=self.path,
+        return subprocess.Popen([self.place.bawn, *self.place.walls, *BAWN_INSIDE, "--read", os.path.dirname(self.place.bawn), *flags, "--", *words], cwd=self.path,
                                 env=self.place.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def ask(self, *words, flags=()):

@@ -25,6 +25,8 @@ import traceback
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 SANITIZED = os.environ.get("BAWN_SANITIZED") == "1"
+# Flags for a run that has bawn inside: without its options a sanitizer build searches for leaks at its end, for four seconds.
+BAWN_INSIDE = ("--env", "ASAN_OPTIONS") if SANITIZED else ()
 IN_CONTAINER = bool(os.environ.get("BAWN_BARE_CHOSEN"))
 PATIENCE = int(os.environ.get("BAWN_PATIENCE") or (60 if SANITIZED else 20))  # seconds, for what should take milliseconds
 RACES = int(os.environ.get("BAWN_RACES") or 20000)  # rounds
