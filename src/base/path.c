@@ -90,6 +90,11 @@ char *path_parent(struct arena *arena, const char *path)
     return arena_copy(arena, path, path_parent_size(path, strlen(path)));
 }
 
+char *path_moved(struct arena *arena, const char *path, const char *from, const char *to)
+{
+    return path_is_beneath(path, from) ? arena_printf(arena, "%s%s", to, path + strlen(from)) : NULL;
+}
+
 char *path_clean(struct arena *arena, const char *base, const char *path)
 {
     size_t base_size = *path == '/' ? 0 : strlen(base);

@@ -26,6 +26,9 @@ const char *path_name(const char *path); /* the last component; "" for "/"; the 
 char *path_join(struct arena *arena, const char *directory, const char *relative);
 char *path_parent(struct arena *arena, const char *path);
 
+/* The same place beneath another directory: "/a/b/c" from "/a/b" to "/x" is "/x/c". NULL if it does not lie beneath `from`. */
+char *path_moved(struct arena *arena, const char *path, const char *from, const char *to);
+
 /* Joins a name to a path relative to the top of a tree. The top itself is "". */
 char *path_beneath_top(struct arena *arena, const char *directory, const char *name);
 

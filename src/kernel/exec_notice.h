@@ -32,9 +32,9 @@ struct exec_notice {
 };
 
 /*
- * Takes a notice: who executes which path. It comes from a pipe if another process takes the listener's notices (notice_tell); else `told_fd` is -1. The
- * process waits until notice_answer(). Returns 1; 0 if there is none; -1 with errno if it cannot
- * be read.
+ * Takes a notice: who executes which path. It comes from the pipe `told_fd` if another process takes the listener's notices
+ * (notice_tell); else that is -1. The process waits until notice_answer(). Returns 1; 0 if there is none; -1 with errno if it
+ * cannot be read.
  */
 int exec_notice_receive(int listener_fd, int told_fd, struct exec_notice *ret_notice) must_check;
 

@@ -28,7 +28,7 @@ int path_notice_begin(struct err *err) must_check;
 bool path_notice_knows(int call);
 
 /*
- * Takes a notice, from the listener or from another process that passes it on (notice_tell): then `is_told`. The process waits until notice_continue(). Returns 1; 0 if there is none; -1 with errno if it cannot be
- * read.
+ * Takes a notice from the listener; with `is_told`, from another process that passes it on (notice_tell). The process waits
+ * until notice_continue(). Returns 1; 0 if there is none; -1 with errno if it cannot be read.
  */
 int path_notice_take(int fd, bool is_told, struct path_notice *ret_notice) must_check;

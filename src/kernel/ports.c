@@ -56,23 +56,25 @@ bool port_has_server_on_all(uint16_t port)
 {
     enum { LARGEST = 64 * 1024 * 1024 };
     static const struct {
-        const char *list, *own, *peer; /* addresses as the list spells them */
-    } places[] = {
-        {"/proc/net/tcp", ALL_V4, ALL_V4},
-        {"/proc/net/tcp6", ALL_V6, ALL_V6},
-        {"/proc/net/tcp6", ALL_V4 ALL_V4 "FFFF0000" ALL_V4, ALL_V6}, /* all of IPv4 */
+        const char *path, *peer, *own[2]; /* addresses as the list spells them */
+    } lists[] = {
+        {"/proc/net/tcp", ALL_V4, {ALL_V4}},
+        {"/proc/net/tcp6", ALL_V6, {ALL_V6, ALL_V4 ALL_V4 "FFFF0000" ALL_V4}}, /* the second: all of IPv4 */
     };
-    for (size_t i = 0; i < array_len(places); i++) {
+    for (size_t i = 0; i < array_len(lists); i++) {
         auto_buf struct buf list = {0};
-        char server[128]; /* 0A: it listens */
-        snprintf(server, sizeof(server), " %s:%04X %s:0000 0A ", places[i].own, (unsigned)port,
-                 places[i].peer);
-        auto_fd int fd = open(places[i].list, O_RDONLY | O_CLOEXEC);
+        auto_fd int fd = open(lists[i].path, O_RDONLY | O_CLOEXEC);
         if (fd < 0 && errno == ENOENT)
             continue; /* there is no IPv6 */
-        if (fd < 0 || buf_read(&list, fd, LARGEST) < 0 || list.size == LARGEST ||
-            strstr(buf_text(&list), server))
+        if (fd < 0 || buf_read(&list, fd, LARGEST) < 0 || list.size == LARGEST)
             return true;
+        for (size_t k = 0; k < array_len(lists[i].own) && lists[i].own[k]; k++) {
+            char server[128]; /* 0A: it listens */
+            snprintf(server, sizeof(server), " %s:%04X %s:0000 0A ", lists[i].own[k], (unsigned)port,
+                     lists[i].peer);
+            if (strstr(buf_text(&list), server))
+                return true;
+        }
     }
     return false;
 }

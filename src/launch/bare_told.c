@@ -37,6 +37,14 @@ static int make_channel(const struct bare *bare, int ret_ends[2])
                : pipe2(ret_ends, O_CLOEXEC | O_NONBLOCK);
 }
 
+/* The supervisor gets a descriptor of it, too. */
+static int share_listener(const struct bare *bare, int listener_fd, struct err *err)
+{
+    int copy = fcntl(listener_fd, F_DUPFD_CLOEXEC, 0);
+    return copy < 0 ? err_sys(err, errno, "the listener of system calls cannot be handed over")
+                    : hand_over(bare->control_fd, 'x', copy, err);
+}
+
 int bare_begin_telling(struct bare *bare, int listener_fd, struct err *err)
 {
     static struct told told; /* the judge's, until the process ends */
@@ -45,12 +53,10 @@ int bare_begin_telling(struct bare *bare, int listener_fd, struct err *err)
         return 0;
     if (make_channel(bare, ends) < 0)
         return err_sys(err, errno, "cannot make a pipe");
-    auto_fd int theirs = ends[0], listener = fcntl(listener_fd, F_DUPFD_CLOEXEC, 0);
+    auto_fd int theirs = ends[0];
     told = (struct told){.fd = ends[1]};
     bare->told = &told;
-    if (listener < 0)
-        return err_sys(err, errno, "the listener of system calls cannot be handed over");
-    if (bare_tells(bare) && hand_over(bare->control_fd, 'x', fd_take(&listener), err) < 0)
+    if (bare_tells(bare) && share_listener(bare, listener_fd, err) < 0)
         return -1;
     return hand_over(bare->control_fd, 'e', fd_take(&theirs), err);
 }

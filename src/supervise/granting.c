@@ -88,9 +88,10 @@ static const char *problem_with(const struct granting *granting, struct arena *a
 static const char *in_users_home(const struct granting *granting, struct arena *arena, const char *path)
 {
     const char *private = granting->launch ? granting->launch->home : NULL;
-    return granting->plan->request.on == ON_LANDLOCK && private && path_is_beneath(path, private)
-               ? arena_printf(arena, "%s%s", granting->plan->policy->request.home, path + strlen(private))
-               : path;
+    const char *meant = granting->plan->request.on == ON_LANDLOCK && private
+                            ? path_moved(arena, path, private, granting->plan->policy->request.home)
+                            : NULL;
+    return meant ? meant : path;
 }
 
 const char *granting_look(void *context, struct arena *arena, const char *text, bool writes,

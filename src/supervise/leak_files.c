@@ -66,8 +66,8 @@ static const char *path_of(struct arena *arena, const struct vault *vault, const
 /* "~/.npmrc" */
 static const char *name_of(struct arena *arena, const struct vault *vault, const char *path)
 {
-    const char *home = vault->plan->policy->request.home;
-    return path_is_beneath(path, home) ? arena_printf(arena, "~%s", path + strlen(home)) : path;
+    const char *name = path_moved(arena, path, vault->plan->policy->request.home, "~");
+    return name ? name : path;
 }
 
 /* --- in the process that reads ---------------------------------------------------------------------------------------- */

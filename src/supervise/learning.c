@@ -38,8 +38,9 @@ static const char *meant_path(const struct learning *learning, struct arena *are
     const struct learning_places *places = &learning->places;
     if (!learning->is_told)
         return path;
-    if (path_is_beneath(path, places->private_home))
-        return arena_printf(arena, "%s%s", places->home, path + strlen(places->private_home));
+    const char *meant = path_moved(arena, path, places->private_home, places->home);
+    if (meant)
+        return meant;
     bool is_own = path_is_beneath(path, places->scratch) || path_is_beneath(places->scratch, path) ||
                   path_is_beneath(places->private_home, path);
     return is_own ? NULL : path;
@@ -91,12 +92,11 @@ static const struct operation *deepest_operation(const struct operations *operat
 
 static bool is_way_to_shown(const struct operations *operations, const char *path);
 
-/* Does Landlock let a program read the object, as far as the plan says it? */
-static bool is_behind_landlock(const struct learning *learning, int fd)
+/* Without namespaces: can a program read the object, as far as the plan says it? */
+static bool can_be_read(const struct learning *learning, int fd)
 {
-    char place[64], real[PATH_LONGEST];
-    snprintf(place, sizeof(place), "/proc/self/fd/%d", fd);
-    ssize_t size = fd < 0 ? -1 : readlink(place, real, sizeof(real) - 1);
+    char real[PATH_LONGEST];
+    ssize_t size = fd < 0 ? -1 : readlink(fd_path(fd).text, real, sizeof(real) - 1);
     if (size <= 0)
         return false;
     real[size] = '\0';
@@ -116,13 +116,13 @@ static enum seen look_behind_landlock(const struct learning *learning, enum path
     auto_arena struct arena arena = {0};
     auto_fd int host = look(AT_FDCWD, path, 0);
     auto_fd int private = -1;
-    bool is_host_s = is_behind_landlock(learning, host);
-    if (!is_host_s && path_is_beneath(path, places->home)) {
-        private = look(AT_FDCWD,
-                       arena_printf(&arena, "%s%s", places->private_home, path + strlen(places->home)), 0);
-        if (!is_behind_landlock(learning, private))
+    bool is_shown = can_be_read(learning, host);
+    const char *private_path = path_moved(&arena, path, places->home, places->private_home);
+    if (!is_shown && private_path) {
+        private = look(AT_FDCWD, private_path, 0);
+        if (!can_be_read(learning, private))
             return NOT_THERE;
-    } else if (!is_host_s && act != PATH_LOOK && !is_way_to_shown(learning->operations, path)) {
+    } else if (!is_shown && act != PATH_LOOK && !is_way_to_shown(learning->operations, path)) {
         return NOT_THERE;
     }
     struct stat status;

@@ -38,6 +38,9 @@ TEST(parents_and_depths)
     CHECK_STR(path_parent(&arena, "/usr/bin"), "/usr");
     CHECK_STR(path_parent(&arena, "/usr"), "/");
     CHECK_STR(path_parent(&arena, "/"), "");
+    CHECK_STR(path_moved(&arena, "/a/b/c", "/a/b", "/x"), "/x/c");
+    CHECK_STR(path_moved(&arena, "/a/b", "/a/b", "~"), "~");
+    CHECK(!path_moved(&arena, "/a/bc", "/a/b", "/x"));
     CHECK_STR(path_name("/usr/bin"), "bin");
     CHECK_STR(path_name("AGENTS.md"), "AGENTS.md");
     CHECK_STR(path_join(&arena, "/", "x"), "/x");
