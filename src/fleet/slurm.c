@@ -341,18 +341,29 @@ static int poll_slurm(struct fleet_job *job, struct err *err not_used)
     return 0;
 }
 
-static void cancel_job(const char *const *environment, const char *state, const char *number)
+static void ask_slurm(const char *const *environment, const char *tool, const char *word, const char *number)
 {
-    const char *const words[] = {"scancel", state, number, NULL};
+    const char *const words[] = {tool, word, number, NULL};
     auto_buf struct buf ignored = {0};
     if (run_tool(words, environment, &ignored))
-        return; /* it has ended, or the controller does not answer */
+        return; /* some of the job has ended, or the controller does not answer */
 }
 
 static void cancel(struct fleet_job *job)
 {
     for (size_t i = 0; i < job->state->jobs.count; i++)
-        cancel_job(job->environment, "--quiet", job->state->jobs.at[i]);
+        ask_slurm(job->environment, "scancel", "--quiet", job->state->jobs.at[i]);
+}
+
+/*
+ * scancel first asks which elements wait, and then cancels them by their numbers, also those that have begun in between. So none may begin
+ * meanwhile. Those that run are released, because Slurm would hold them if their node failed.
+ */
+static void cancel_waiting(const char *const *environment, const char *number)
+{
+    ask_slurm(environment, "scontrol", "hold", number);
+    ask_slurm(environment, "scancel", "--state=PENDING", number);
+    ask_slurm(environment, "scontrol", "release", number);
 }
 
 static void withdraw(const struct fleet *fleet, const char *const *environment, bool is_all)
@@ -362,8 +373,12 @@ static void withdraw(const struct fleet *fleet, const char *const *environment, 
     struct bytes rest = bytes_of(text, strlen(text)), line;
     while (bytes_take_line(&rest, &line)) {
         const char *number = arena_copy(&arena, line.at, line.size);
-        if (*number && strspn(number, "0123456789") == line.size)
-            cancel_job(environment, is_all ? "--quiet" : "--state=PENDING", number);
+        if (!*number || strspn(number, "0123456789") != line.size)
+            continue;
+        if (is_all)
+            ask_slurm(environment, "scancel", "--quiet", number);
+        else
+            cancel_waiting(environment, number);
     }
 }
 
