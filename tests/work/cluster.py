@@ -9,7 +9,7 @@ import subprocess
 import scratch
 from scratch import PATIENCE, until
 
-LONG = 20 * PATIENCE  # Slurm starts a few tasks a second on a busy machine
+LONG = 30 * PATIENCE  # Slurm starts a few tasks a second on a busy machine
 
 SETTINGS = """ClusterName=bawn
 SlurmctldHost={host}(127.0.0.1)
