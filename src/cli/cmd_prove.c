@@ -24,7 +24,7 @@
 const char prove_usage[] = "bawn prove [--json] [--follow] [--report FILE] [MODE]...\n"
                            "                  [--RULE OBJECT]... [-- CMD...]\n"
                            "\n"
-                           "Try about 250 attacks in the sandbox that CMD would get with these flags, and\n"
+                           "Try about 280 attacks in the sandbox that CMD would get with these flags, and\n"
                            "report the results. bawn judges from outside whether a secret leaked, a file\n"
                            "changed, a server was reached or a process was killed. Each attack is first\n"
                            "tried without a sandbox, on decoys; if it fails there, too, it is reported as\n"

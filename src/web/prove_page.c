@@ -75,7 +75,7 @@ void prove_page(struct visit *visit)
     page_begin(visit, "Proof", "/prove");
     html_add(
         page,
-        "<h1>Proof</h1><p class=lead>About 250 attacks on the sandbox that a program would get here, each tried without a "
+        "<h1>Proof</h1><p class=lead>About 280 attacks on the sandbox that a program would get here, each tried without a "
         "sandbox first. This takes some seconds.</p><form class=filter method=post action=\"/prove\">");
     page_add_form_token(visit);
     workspaces_add_choice(visit, &list, workspace_named(visit, &list), program_named(visit));
