@@ -127,7 +127,7 @@ static int order_of(struct bytes one, struct bytes two)
     return order ? order : (one.size > two.size) - (one.size < two.size);
 }
 
-/* Where the first line says that they are sorted, git searches them by halves, and would miss what is not in its place. */
+/* If the first line says that the refs are sorted, git uses a binary search, and would miss one that is out of order. */
 bool git_form_packed_refs(struct bytes text)
 {
     struct git_packed_line line;

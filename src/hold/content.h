@@ -31,8 +31,8 @@ typedef struct {
 enum { FILE_CONTENT_LARGEST = 16 * 1024 * 1024 };
 
 /*
- * A file, a link, or all that lies in a directory, following no link. What is missing adds nothing. At the start that is
- * no more than any folder of settings or hooks has, and of each file a mebibyte; what goes beyond is found at the end.
+ * Adds a file, a link, or everything in a directory, following no link. A missing path adds nothing. The number of files is bounded by
+ * what a folder of settings or hooks has, and each file by a mebibyte; what exceeds that is found at the end.
  */
 void content_add(struct arena *arena, const char *path, file_contents *contents);
 

@@ -1,6 +1,6 @@
 /*
- * Flagged paths: writable, and the user decides about new content at the end. Says what came new into them while a command ran, and, where the user
- * says so, holds it aside. A version that the repository already had is not new: checkout and rebase bring those.
+ * Flagged paths: writable, and the user decides about new content at the end. Finds what is new in them after a command, and holds aside
+ * what the user does not keep. A version that the repository already had is not new: checkout and rebase bring those.
  *
  *   flags.c   which names are flagged, and what they held at the start
  *   seek.c    at the end: looks through the trees for what is new
@@ -95,7 +95,7 @@ void flags_begin(struct flags *flags);
 /* After the launch, while the sandbox is being assembled: reads what git tracks where that is a long list, and the tips. */
 void flags_read(struct flags *flags);
 
-/* In their place, long after a run that was killed: the time of its start, and what the past is known by. */
+/* Instead of both, for the repair of a killed run: sets the time of its start, and reads the flagged names and the tips. */
 void flags_recall(struct flags *flags, struct timespec start);
 
 /* What is new, for the user to decide about; what is worth a line. */

@@ -1,12 +1,12 @@
 /*
- * A git directory at the end of a run: whatever is new in it, and is not inert data in its valid form, is to be held. git/judge.h says
- * what that is; here is decided what counts as new, and what is held together.
+ * A git directory at the end of a run: whatever is new in it, and is not inert data in its valid form, is held aside. git/judge.h says
+ * what is inert; this file decides what counts as new, and what is held together.
  *
  *   - A file that was there at the start, byte for byte, stays, whatever it is.
  *   - Files that were not changed since the start are not read, and directories of objects in which nothing was made or replaced
  *     are not even listed: what an object holds is git fsck's business.
  *   - Files of one unfinished operation (a rebase) are held together, as the directory that they lie in.
- *   - A file that is held only because it has a second name gets a content of its own in its place.
+ *   - A file that is held only because it has a second name (a hard link) is replaced by a copy.
  *   - If HEAD names a branch that is held and was not there before, HEAD is held too, so that it is back where it was.
  */
 #include <errno.h>

@@ -78,8 +78,8 @@ static bool is_in_git(const struct walk *walk, const char *path)
 }
 
 /*
- * A program of the host that writes through a link inside the tree writes what is pinned only inside the sandbox, or what is decided about
- * only under its own name.
+ * A program of the host that writes through a link in the tree can write what is guarded: a pin exists only inside the sandbox, and a
+ * flagged file is only compared under its own name.
  */
 static void look_where_link_leads(const struct walk *walk, const char *link, const char *target)
 {

@@ -27,8 +27,7 @@ struct record {
     char content[CONTENT_LONGEST];
     bool is_directory;
     uint64_t device, inode; /* 0: not known yet */
-    bool
-        is_unsure; /* the machine let a look at it, or at its stub, down: it stays, for the next bawn to see to */
+    bool is_unsure;         /* it or its stub could not be examined: it stays, for the next bawn */
 };
 
 static void note_failure(struct record *record)

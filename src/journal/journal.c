@@ -156,9 +156,9 @@ static bool append(int fd, const struct buf *record)
 }
 
 /*
- * The size of a journal from which on it takes no more records of an event. A command makes as many records of what it does as it
- * likes, so each kind leaves room for those that matter more: what is ordinary for refusals, refusals for what was held or met a
- * limit, and all of these for tripwires and the last word of a run.
+ * The size from which a journal takes no more records of this event. A command can cause any number of records, so each kind leaves
+ * room for those that matter more: ordinary ones for refusals, refusals for held files and limits, and all of these for tripwires
+ * and the end of the run.
  */
 static uint64_t largest_for(const char *event)
 {

@@ -73,8 +73,8 @@ int session_lock(int sessions_fd, const char *name, struct err *err)
 }
 
 /*
- * The number of the latest session is noted in a file, so that most runs need not look through all of them. It is a hint and
- * no more: a folder that is there already goes before it. Returns 0 where nothing can be read there.
+ * The number of the latest session is noted in a file, so that most runs need not look through all of them. It is only a hint: if
+ * a folder of that number exists, the next number is tried. Returns 0 if nothing can be read there.
  */
 static unsigned long noted_number(int note_fd)
 {
@@ -91,7 +91,7 @@ static void note_number(int note_fd, unsigned long number)
         return; /* the next run finds a folder at what it reads, and counts on */
 }
 
-/* What costs a look at every session is done by the first one of a name, and now and then: most runs need not. */
+/* Work that looks at every session is done by the first session of a name, and by few later ones: most runs skip it. */
 static unsigned long next_number(int sessions_fd, int note_fd, const char *base, size_t *ret_others)
 {
     enum { SELDOM = 16 };
@@ -122,7 +122,7 @@ static const char *make_folder(struct arena *arena, int sessions_fd, int numbers
     }
 }
 
-/* A process 1 that is about to end has copies of the descriptors, if root started it: closing them would leave the locks to it. */
+/* If root started bawn, a process 1 that is about to end has copies of the descriptors: closing ours would not release the locks. */
 static void unlock(const struct session *session)
 {
     struct flock all = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
@@ -142,7 +142,7 @@ void session_leave(struct session *session)
     session->folder_fd = session->running_fd = session->alive_fd = -1;
 }
 
-/* A second name for the journal is cheaper than a file of its own, most of all to take away again. */
+/* The mark is a hard link of the journal: cheaper to make, and above all to remove, than a file of its own. */
 static int note_running(const struct session *session, struct err *err)
 {
     if (linkat(session->folder_fd, SESSION_JOURNAL, session->running_fd, session->name, 0) == 0)
@@ -153,9 +153,9 @@ static int note_running(const struct session *session, struct err *err)
 }
 
 /*
- * In one of a few files every running session holds a lock on a byte, both of which its name chooses: hundreds of them are asked
- * whether they are alive without a look at each one's folder, and the kernel, which looks through all the locks of a file, has
- * not all of theirs to look through. That folder's lock has the last word, so that two names may share a byte.
+ * Every running session holds a lock on one byte in one of a few files; its name chooses the file and the byte. So bawn can ask
+ * which of hundreds of sessions are alive without opening the folder of each. There are several files because the kernel searches
+ * all locks of a file. Two names may share a byte: the lock on a session's own folder decides.
  */
 enum { ALIVE_FILES = 16 };
 

@@ -29,7 +29,7 @@ void directories_scatter(int directory_fd);
 /* Makes the directory below an open one, through no symlink. Returns its descriptor (O_PATH), or -1 with errno. */
 int directories_make_beneath(int top_fd, const char *path);
 
-/* The rights of an owner who looks into a directory. One who only looks does not take back that nobody may write it. */
+/* The rights that an owner needs to look into a directory. A directory that nobody may write stays so. */
 enum { DIRECTORY_LOOKS = S_IRUSR | S_IXUSR };
 
 /* Gives the owner the right to read, change and search the directory, if one of the rights that are needed is missing. */

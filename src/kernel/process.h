@@ -146,8 +146,8 @@ const char *process_own_path(struct arena *arena);
 const char *libexec_find(struct arena *arena, const char *name);
 
 /*
- * children.c: processes as /proc shows them. Their numbers are used again: who has a process open (its directory in /proc) reads of that one and
- * signals that one, or gets nothing, whoever has its number by then.
+ * children.c: processes as /proc shows them. The kernel reuses their numbers. A caller that has the directory of a process in /proc
+ * open reads from and signals that very process, or gets nothing if it has ended.
  */
 typedef VEC(pid_t) process_list;
 

@@ -39,8 +39,8 @@
  * Steps are taken in order, and the first verdict counts: ALLOWED, NAMED (as NAMES), ERRNO(errnum), JUDGE or THEN(check), a
  * check defined later.
  *
- *     LOW(n), HIGH(n)            look at this half of argument n. The kernel takes an int's worth of most arguments, so
- *                                a comparison of all 64 bits is one that 1 << 32 walks past (CVE-2019-10063)
+ *     LOW(n), HIGH(n)            look at this half of argument n. Of most arguments the kernel uses the lower
+ *                                half, so a comparison of all 64 bits is evaded by setting bit 32 (CVE-2019-10063)
  *     MASK(bits)                 of what is looked at, keep these bits
  *     EQUAL(value, verdict)      if it is this value
  *     MASK_ON(x86_64, aarch64), EQUAL_ON(x86_64, aarch64, verdict)   the same, where the architectures have other numbers
@@ -151,7 +151,7 @@ DEFINE_CHECK(has_address,
     HIGH(4),
     ANY(0xffffffffU, JUDGE),
     OTHERWISE(ALLOWED))
-/* A socket for DNS is none of the internet, and has none of its options. Programs take a refusal for an unreachable resolver. */
+/* A socket for DNS is not an internet socket, and lacks their options. Programs take a refusal for an unreachable resolver. */
 DEFINE_CHECK(socket_options,
     LOW(1),
     EQUAL(SOL_SOCKET, THEN(general_option)),
@@ -194,7 +194,7 @@ ALLOW(ptrace, process_vm_readv, process_vm_writev, process_madvise, kcmp)
 
 /* A program that locks itself in further. A filter or a ruleset that is added can only take away. */
 ALLOW(prctl, seccomp)
-/* A judged call is carried out by bawn, whom such a ruleset would not bind: a program must not believe that it did. */
+/* bawn carries out judged calls, and a ruleset of the program's would not bind bawn. So the program gets none, and knows it. */
 BARE_REFUSE(EOPNOTSUPP, landlock_create_ruleset, landlock_add_rule, landlock_restrict_self)
 
 /* --- what the arguments decide ------------------------------------------------------------------------------------- */
@@ -218,11 +218,12 @@ DEFINE_CHECK(bare_requests,
     OTHERWISE(THEN(requests)))
 
 /*
- * Typing into the caller's terminal is the way out of every sandbox that shares one. What defragments a file gives it the
- * blocks of another, which may hold anything, and no time of either tells: a snapshot would take it for the file that it was.
- * f2fs also discards blocks of a file (F2FS_IOC_SEC_TRIM_FILE) and replaces a file at a later moment; of its requests programs
- * need none, so all are refused. docs/walls/seccomp.md lists the requests that were looked at. The key of an encrypted
- * directory is the user's own: without it every file there has another name and cannot be opened, by no change of its times.
+ * Requests that are refused, and why. docs/walls/seccomp.md lists all that were looked at.
+ *
+ *   terminals     typing into the caller's terminal is a way out of every sandbox that shares one
+ *   defragmenting gives a file the blocks of another, with any content, and sets no time: a snapshot would take the file for unchanged
+ *   f2fs          also discards blocks (F2FS_IOC_SEC_TRIM_FILE), or replaces a file later. Programs need none of its requests
+ *   encryption    without its key, every file of a directory has another name and cannot be opened, and no time says so
  */
 BARE_CHECK(requests, bare_requests, ioctl)
 DEFINE_CHECK(requests,
@@ -240,9 +241,9 @@ DEFINE_CHECK(requests,
     OTHERWISE(ALLOWED))
 
 /*
- * A snapshot of btrfs is a second tree of all that the first one holds, with nothing mounted in it: what is hidden, sealed or
- * frozen would be open there. Before Linux 6.7 one folder of a subvolume was enough to make a snapshot of the whole: of all
- * homes, as a rule. What other file systems have under the same type shares blocks between files that are open already.
+ * A snapshot of btrfs is a second tree with the content of the first, and nothing is mounted in it: hidden, sealed and frozen files
+ * would be open there. Before Linux 6.7 one folder of a subvolume was enough to make a snapshot of the whole, which usually has all
+ * homes. The three requests that other file systems share with this type only share blocks between files that are open already.
  */
 DEFINE_CHECK(shares_blocks,
     LOW(1),
@@ -252,9 +253,11 @@ DEFINE_CHECK(shares_blocks,
     OTHERWISE(ERRNO(ENOTTY)))
 
 /*
- * Process 1 is bawn's own and bears the same id: its limits can be looked at, and not be set. Nor can the size of a core, at 0 of which
- * the kernel would start a helper of root's on the host for every crash. Who sets that wants no core, and there is none: it is told that it
- * was set, unless it asks for the old one too, which nobody would write down.
+ * Process 1 is bawn's own and has the same id: its limits can be read, and not set.
+ *
+ * The size of a core cannot be set either: at 0 the kernel would start a helper of root's on the host for every crash. A program that sets
+ * it wants no core, and there is none: it is told that the limit was set. If it asks for the old limit in the same call, it gets EPERM,
+ * because nobody would write the old one down.
  */
 BARE_CHECK(limits_of, bare_limits_of, prlimit64)
 DEFINE_CHECK(bare_limits_of,
@@ -456,7 +459,7 @@ DEFINE_CHECK(bare_made_2,
     EQUAL_ON(O_CLOEXEC | X86_64_NOFOLLOW, O_CLOEXEC | AARCH64_NOFOLLOW, JUDGE),
     OTHERWISE(NAMED))
 
-/* Its mode lies in memory, where a filter cannot look. Who uses it knows kernels before 5.6, and takes openat. */
+/* Its mode lies in memory, where a filter cannot look. Programs that use it know kernels before 5.6, and fall back to openat. */
 ROOT_REFUSE(ENOSYS, openat2)
 
 /*
@@ -543,7 +546,7 @@ DEFINE_CHECK(no_namespace,
     ANY(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET,
         ERRNO(EPERM)),
     OTHERWISE(ALLOWED))
-/* A process that has its parent's descriptors in common with it: the judge is told, and lets it be made (kernel/callers.h). */
+/* A process that shares the descriptors of its parent: the judge is told of it, and allows it (kernel/callers.h). */
 DEFINE_CHECK(bare_clone,
     LOW(0),
     ANY(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET,

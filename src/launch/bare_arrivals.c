@@ -230,7 +230,7 @@ static bool look_at(const struct bare *bare, size_t index, int64_t now)
     if (!is_lost && waiting.awaited == AWAITS_PEER)
         result = result_of(kept);
     if (!is_lost && waiting.awaited == AWAITS_QUEUE) {
-        /* Everything is read and judged again. If it has to wait again, that is another one that waits. */
+        /* Everything is read and judged again. If the call has to wait again, that is a new entry. */
         result = bare_connect(bare, &waiting.call);
         network->waiting.at[index].is_answered = result < 0;
         result = result < 0 ? 0 : result;

@@ -91,7 +91,7 @@ int bare_ioctl(const struct bare *bare, const struct judged_call *call)
     return number < 0 ? ENOTTY : give_terminal(bare, call, master, number, (int)call->arguments[2]);
 }
 
-/* Who opens a terminal by its name has its master, as a rule: looks for that among the caller's descriptors. */
+/* A program that opens a terminal by its name usually has its master open: looks for that among the caller's descriptors. */
 static int open_terminal(const struct bare *bare, const struct judged_call *call, int number, int flags)
 {
     enum { MOST_DESCRIPTORS = 1024 };

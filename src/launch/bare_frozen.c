@@ -70,8 +70,8 @@ static int add_way(struct bare *bare, const char *path, struct err *err)
     return 0;
 }
 
-/* A path that is missing has no object that a call could be held from. Git's are held by stubs; what is put at another
- * one is moved aside at the end. */
+/* A missing path has no object to protect from a call. Git's control files get stubs; what appears at another missing path is
+ * moved aside at the end. */
 static int add_operation(struct bare *bare, const struct operation *operation, struct err *err)
 {
     const char *path = operation->source ? operation->source : operation->path;

@@ -21,8 +21,8 @@ socklen_t bare_own_address(const struct bare_network *network, const struct kept
 }
 
 /*
- * The copy is the caller's socket, and blocks as that does. A time limit of its own keeps the judge from waiting; the kernel goes on connecting. It is
- * set for this moment.
+ * The copy is the caller's socket, and blocks if that does. For this moment it gets a time limit, so that the judge does not wait; the
+ * kernel goes on connecting.
  */
 int bare_connect_copy(const struct kept_socket *kept, const struct sockaddr *address, socklen_t size)
 {
@@ -63,7 +63,7 @@ static int take_endpoint(const struct kept_socket *kept, const struct socket_add
     return 0;
 }
 
-/* What only IPv6 may use could not have the run's address, which is one of IPv4. It cannot be changed once the socket is bound. */
+/* A socket for IPv6 alone could not get the run's address, which is of IPv4. The option cannot be changed once it is bound. */
 static void open_to_v4(const struct kept_socket *kept)
 {
     static const int off = 0;

@@ -63,7 +63,7 @@ static bool holds_hidden(const struct rules *rules, const char *path)
 
 static int allow_around(struct rules *rules, int directory_fd, const char *path, struct err *err);
 
-/* An entry of a directory that holds a hidden path, too. A link needs no rule: its target has one, or none. */
+/* Allows one entry of a directory in which something is hidden. A link needs no rule: its target has one, or none. */
 static int allow_entry(struct rules *rules, int parent_fd, const char *path, const char *name,
                        struct err *err)
 {

@@ -280,7 +280,7 @@ int bare_sendto(const struct bare *bare, const struct judged_call *call)
     return errnum ? errnum : BARE_CONTINUED;
 }
 
-/* Resolvers compare the sender of an answer. For such a socket the kernel leaves the place for it as it is: it is filled in before. */
+/* Resolvers check the sender of an answer. For such a socket the kernel writes none, so the judge writes it before the call. */
 static void show_sender(const struct bare *bare, const struct judged_call *call, uint64_t address,
                         uint64_t room)
 {
@@ -309,7 +309,7 @@ int bare_recvmsg(const struct bare *bare, const struct judged_call *call)
     return BARE_CONTINUED;
 }
 
-/* A socket that is connected, or came so, has no use for it: it is told that it is set. Returns 0 or an errno. */
+/* A connected socket, or one that was accepted, does not need the option: the caller is told that it is set. Returns 0 or an errno. */
 static int share_port(const struct judged_call *call, struct kept_socket *kept)
 {
     int value = 0;
@@ -323,7 +323,7 @@ static int share_port(const struct judged_call *call, struct kept_socket *kept)
     return setsockopt(kept->fd, SOL_SOCKET, SO_REUSEPORT, &value, sizeof(value)) < 0 ? errno : 0;
 }
 
-/* Options of the internet mean nothing to a socket for questions: it is told that they are set. */
+/* Internet options mean nothing to a socket for questions: the caller is told that they are set. */
 int bare_setsockopt(const struct bare *bare, const struct judged_call *call)
 {
     struct kept_socket *kept;

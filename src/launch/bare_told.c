@@ -93,7 +93,7 @@ int bare_execute(const struct bare *bare, const struct judged_call *call)
     return errnum ? errnum : BARE_ANSWERED;
 }
 
-/* Nobody hears of the walls being tried: the supervisor waits for the end of that. What finds no room is not heard of either. */
+/* Calls that try the walls are not reported: the supervisor waits until that is over. Nor are calls for which there is no room. */
 bool bare_tell_path(const struct bare *bare, const struct judged_call *call)
 {
     if (!bare->launch->learns || !path_notice_knows(call->number) || is_command(bare, call))

@@ -71,7 +71,7 @@ static int close_user_namespaces(struct root *root, struct err *err)
     return 0;
 }
 
-/* Half of what the machine gives to a user is the most that this user namespace takes of it. */
+/* This user namespace gets at most half of what the machine allows a user. */
 static int halve(const struct root *root, const char *machine, const char *own, struct err *err)
 {
     char text[32] = "";

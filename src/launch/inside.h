@@ -206,9 +206,9 @@ int limits_fill_cgroup(const struct operations *operations, const struct cgroup 
 int limits_set(const struct operations *operations, struct rlimit *descriptors, struct err *err) must_check;
 
 /*
- * limits.c, outside, around the clone: a user namespace holds all that is in it to the soft limits of who makes it, also where the
- * kernel counts for the owner outside. They are lowered for that moment, by an eighth or less, which stays for bawn and for the user's other
- * programs: a command that starts all processes it may does not keep the supervisor from starting one.
+ * limits.c, outside, around the clone. A user namespace inherits the soft limits of the process that makes it, and the kernel counts
+ * what is used inside for the owner outside as well. So the limits are lowered for that moment, by an eighth or less. That share stays for
+ * bawn and for the user's other programs: a command that starts all processes it may does not keep the supervisor from starting one.
  */
 enum { LIMITS_SHARED = 4 };
 void limits_leave_share(struct rlimit *ret_before);

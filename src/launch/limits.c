@@ -58,7 +58,7 @@ static void hold_back(struct rlimit *descriptors)
 {
     enum { FEW = 4096, HELD_BACK = 1024 };
     if (descriptors->rlim_max < FEW)
-        return; /* too few to go without some. What is handed over at the start is then refused, if it must be */
+        return; /* too few to do without some: a command may then use them all up, and a new run is refused */
     if (descriptors->rlim_max != RLIM_INFINITY)
         descriptors->rlim_max -= HELD_BACK;
     if (descriptors->rlim_cur > descriptors->rlim_max)

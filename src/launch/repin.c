@@ -31,7 +31,7 @@ enum {
     LONGEST_END_MILLISECONDS = 1000,
 };
 
-/* An empty file that nobody may write: who connects to it as to a socket is refused as at the start (launch/root.c). */
+/* An empty file that nobody may write. Connecting to it as to a socket fails, as at the start (launch/root.c). */
 static int open_empty_file(struct err *err)
 {
     static const char *const options[] = {"mode=0555", "size=4k", NULL};

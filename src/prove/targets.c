@@ -118,7 +118,7 @@ static void sweep(const struct targets *own)
     }
 }
 
-/* Who can rename what lies in the home could lead the attacks without a sandbox, which are this user's acts, elsewhere. */
+/* Whoever can rename entries of the home could redirect the attacks without a sandbox, which act as this user. */
 static int insist_on_own_home(const char *path, struct err *err)
 {
     struct stat status;

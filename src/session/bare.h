@@ -1,6 +1,6 @@
 /*
- * What a run without namespaces needs beside its plan. The command sees the host's paths, so what else would be mounted at its place is told by
- * variables, links and the directory in which the command starts.
+ * What a run without namespaces needs beside its plan. The command sees the host's paths, and nothing is mounted for it: variables, links and
+ * the directory in which it starts lead it to what would be mounted otherwise.
  */
 #pragma once
 

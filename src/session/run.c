@@ -122,7 +122,7 @@ static bool needs_namespaces(const struct caller *caller, const struct run_reque
     return true;
 }
 
-/* A run has one listener of seccomp's: what a guard holds would run unasked while the paths are heard of. */
+/* A run can have one seccomp listener. If that reports paths, guarded commands would run unasked. */
 static bool learns_beside_guards(const struct caller *caller, const struct run_request *request,
                                  const struct loaded *loaded)
 {
@@ -286,7 +286,7 @@ static void carry_out_plan(struct run *run)
     if (prepared < 0)
         run_failed(run, &err);
     run_journal_limits(run, &outcome);
-    /* Without a pid namespace its processes are told from bawn's own helper by being the only ones left. */
+    /* Without a pid namespace, every process that is left counts as the command's: bawn's own helpers must have ended before. */
     if (run->launched.is_bare && run->has_network)
         network_end(&run->network);
     if (run->launched.is_bare && !run->launched.has_ended && run->has_vault)

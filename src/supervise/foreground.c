@@ -11,7 +11,7 @@
 
 void foreground_pass_on(const struct foreground *foreground, int number, bool with_terminal)
 {
-    /* One that is not taken says nothing new: process 1 is gone, and its last report on the way; or many signals wait. */
+    /* An order that process 1 does not take needs no report: it has ended and its last report is on the way, or many signals wait. */
     if (!launch_pass_on(foreground->launched, number, with_terminal))
         return;
 }

@@ -231,7 +231,7 @@ static int write_settings(const struct forging *forging, const struct wanted *wa
     return fd_take(&fd);
 }
 
-/* Pipes and sockets of one connection; each end is closed here, and stays open in who uses it. */
+/* Pipes and sockets of one connection; each end is closed here, and stays open in the process that uses it. */
 struct ends {
     int for_ssh[3], of_ssh[3]; /* standard input, output and error; and their other ends */
     int client, relay_client;

@@ -29,8 +29,8 @@ enum {
 };
 
 /*
- * Writes to the standard error of a process inside that waits in its call. What that is, the process has chosen. The descriptor is taken now, since the
- * process may end as soon as it is answered.
+ * Writes to the standard error of a process inside that waits in its call. It may be any file: the process chose it. The descriptor is taken now,
+ * since the process may end as soon as it is answered.
  */
 static void say_inside(struct guarded *guarded, pid_t pid, const char *sentence)
 {

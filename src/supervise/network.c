@@ -254,7 +254,7 @@ static int wait_for_helper(struct network *network, unsigned *ret_number, struct
     return 0;
 }
 
-/* A host that is opened now would be open for all requests: which are judged, is settled at the start. */
+/* A host that is opened now would be open for all requests: which requests are judged is fixed at the start. */
 static bool judges_requests(const struct network *network, const struct host_object *host)
 {
     const struct policy *policy = network->plan->policy;

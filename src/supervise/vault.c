@@ -171,7 +171,7 @@ static void take_of_back(struct vault *vault, char *line)
         note_happening(vault, told, rest);
 }
 
-/* A helper says so, which may be taken over: a record and a sentence is all that it can cause. */
+/* The helper that says so may be taken over: it can cause a record and a sentence, and nothing else. */
 void vault_note_misused(void *self, const char *name, const char *host, const char *port)
 {
     struct vault *vault = self;

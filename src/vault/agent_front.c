@@ -1,4 +1,4 @@
-/* The front of one connection to bawn's ssh agent: reads what the sandbox sends, and has nothing that the sandbox has not. */
+/* The front of one connection to bawn's ssh agent: reads what the sandbox sends, and has nothing that the sandbox does not have. */
 #include <sys/socket.h>
 #include <sys/time.h>
 

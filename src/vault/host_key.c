@@ -35,7 +35,7 @@ static bool is_word(struct reader part, const char *word)
     return !part.failed && part.size == strlen(word) && memcmp(part.at, word, part.size) == 0;
 }
 
-/* The kind that both name; both readers stand behind the name then. NULL: they do not fit, or are unknown. */
+/* The kind that key and signature name. Moves both readers past the name. NULL: they do not fit, or the kind is unknown. */
 static const struct kind *find_kind(struct reader *key, struct reader *signature)
 {
     struct reader key_name = reader_vector(key, 4), signature_name = reader_vector(signature, 4);

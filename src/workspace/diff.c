@@ -103,8 +103,8 @@ static void replace_all(const struct middle *middle, edit_list *edits)
 }
 
 /*
- * Does the search find nothing better than all lines of one text in the place of all of the other? If one has so many more lines, there are more
- * differences than are searched for; if one has none, there is nothing to search. The search takes 16 MB.
+ * Is one text simply replaced by the other? Then the search, which takes 16 MB, is not worth it: one text has no lines, or so many more
+ * that there are more differences than are searched for.
  */
 static bool is_plain(const struct middle *middle)
 {

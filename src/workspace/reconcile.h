@@ -1,5 +1,5 @@
 /*
- * Conflicts: files that both the user and a session have changed. This file reads the texts that merge.h needs, and
+ * Conflicts: files that both the user and a session have changed. This file reads the texts that merge.c needs, and
  * stores the merged text as a new entry. Only texts are merged, and never the files of a git repository. Decisions
  * are made elsewhere.
  */

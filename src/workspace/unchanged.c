@@ -67,8 +67,8 @@ static size_t store_size_of(const char *directory)
 }
 
 /*
- * git never writes a loose object again. If one was written in its place all the same, the walk at the end of a run finds it;
- * whether that was before the run, its time tells (objects.c).
+ * git never writes a loose object again. If another program did, the walk at the end of a run finds it; the object's time says whether
+ * that was before the run (objects.c).
  */
 static bool is_trusted(const struct entry *entry, size_t objects_at)
 {
