@@ -6,6 +6,7 @@
  *   HEAD     reads the head of a request; nothing is sent to the back before it is complete and judged
  *   CONTENT  reads its content
  *   PUSH     reads a push, as far as it takes to judge it; nothing is sent to the back meanwhile
+ *   QUESTION reads a request by GraphQL as a whole, and judges it; nothing is sent to the back meanwhile
  *   REFUSED  the policy refuses the request: reads its content and drops it, and answers itself
  *   ANSWER   the request is complete: nothing more is read until its answer has ended
  *   RAW      the server agreed to change to WebSocket: bytes pass in both directions
@@ -36,6 +37,7 @@ static void client_end(struct client *client, bool is_clean)
     buf_free(&client->input);
     buf_free(&client->refusal);
     client_end_push(client);
+    question_end(client);
     buf_free(&client->held_head);
     buf_free(&client->held);
     scrub_free(&client->watch);
@@ -70,6 +72,8 @@ static bool take_answer_end(struct client *client)
     auto_buf struct buf end = {0};
     if (!client->has_answer || client->state == CLIENT_RAW)
         return false;
+    question_learn(client);
+    question_end(client);
     body_end(client->answer_framing, &end);
     stream_write(&client->stream, bytes_of(buf_text(&end), end.size));
     bool is_early = client->state == CLIENT_CONTENT; /* the server does not want the rest */
@@ -89,6 +93,7 @@ static bool take_record(struct client *client, enum record_kind kind, struct byt
     case RECORD_HEAD:
         return take_answer_head(client, bytes);
     case RECORD_CONTENT:
+        question_take_answer(client, bytes);
         body_write(client->answer_framing, bytes, &framed);
         stream_write(&client->stream, bytes_of(framed.bytes, framed.size));
         return client->has_answer && client->state != CLIENT_RAW;

@@ -6,6 +6,7 @@
 #include "vault/body.h"
 #include "vault/pushing.h"
 #include "vault/record.h"
+#include "vault/refusal.h"
 #include "vault/stream.h"
 #include "vault/swap.h"
 #include "vault/vault.h"
@@ -18,6 +19,8 @@ struct front {
     struct client *clients; /* the newest first */
     size_t client_count;
     size_t push_count; /* clients that push, and whose push is not judged yet or refused */
+    struct pulls pulls;
+    size_t question_count; /* clients with a question that is not answered yet */
     struct buf
         refused; /* the last line about a refused request: a client that tries again is not told of again */
     bool has_untold;         /* bawn was too busy to be told of one */
@@ -35,6 +38,7 @@ enum client_state {
     CLIENT_HEAD,
     CLIENT_CONTENT,
     CLIENT_PUSH,
+    CLIENT_QUESTION,
     CLIENT_REFUSED,
     CLIENT_ANSWER,
     CLIENT_RAW,
@@ -61,6 +65,7 @@ struct client {
     struct git_request git;     /* the request, if it is one of git to a repository with a token */
     struct buf refusal;         /* in REFUSED: our answer */
     struct pushing *pushing;    /* in PUSH, and in REFUSED if a push is refused */
+    struct asking *asking;      /* in QUESTION, and until its answer has ended */
     struct patterns others;     /* placeholders of secrets that are not for this host */
     struct scrub watch;         /* for those */
     struct leak_search search;  /* for secrets of the host */
@@ -70,6 +75,19 @@ struct client {
     char failure
         [512]; /* why the server cannot be reached; told in answer to a request, since a client expects no answer before */
 };
+
+/* --- questions.c --- */
+
+/* Is the request one by GraphQL, which is judged by its content? Then it is read from now on, or refused. */
+bool question_begin(struct client *client, const struct head *head, struct bytes text);
+
+/* Reads what has come of it. Returns whether something was done. */
+bool question_read(struct client *client);
+
+/* Its answer, of which the ids are learned when it has come as a whole. */
+void question_take_answer(struct client *client, struct bytes bytes);
+void question_learn(struct client *client);
+void question_end(struct client *client);
 
 /* --- incoming.c --- */
 
@@ -81,6 +99,12 @@ bool client_is_clogged(const struct client *client);
 
 /* Reads what has come of a request. Returns whether something was done. */
 bool client_read_request(struct client *client);
+
+/* What the other files do with requests. client_refuse_request answers when the content has ended; `head` is what the client sent. */
+void client_drop_input(struct client *client, size_t size);
+void client_refuse_request(struct client *client, const struct refusal *refusal, const struct head *head);
+bool client_is_allowed(struct client *client, const struct head *head);
+bool client_pass_request(struct client *client, const struct head *head, struct bytes content);
 
 /* The client pushes nothing any more. */
 void client_end_push(struct client *client);

@@ -9,7 +9,6 @@
 #include "policy/decide.h"
 #include "policy/request.h"
 #include "vault/client.h"
-#include "vault/refusal.h"
 
 enum {
     FAREWELL = 2000,             /* milliseconds */
@@ -175,7 +174,7 @@ static bool pass_content(struct client *client, enum record_kind kind, struct by
     return search_content(client, kind, bytes_of(watched.bytes, watched.size), is_end);
 }
 
-static void drop_input(struct client *client, size_t size)
+void client_drop_input(struct client *client, size_t size)
 {
     struct buf *input = &client->input;
     if (size < input->size)
@@ -219,7 +218,7 @@ void client_tell_refused(struct client *client, const char *sentence)
 }
 
 /* The answer follows the request's content. A client that may not send it, or sends much, is better told at once, and loses the connection. */
-static void begin_refusal(struct client *client, const struct refusal *refusal, const struct head *head)
+void client_refuse_request(struct client *client, const struct refusal *refusal, const struct head *head)
 {
     client->answer_is_last = false;
     bool is_large = head->framing == FRAMING_CHUNKED ||
@@ -240,6 +239,17 @@ static void begin_refusal(struct client *client, const struct refusal *refusal, 
     client->state = CLIENT_REFUSED;
 }
 
+bool client_is_allowed(struct client *client, const struct head *head)
+{
+    static struct asked_request request;
+    const struct host_object host = {.kind = HOST_NAME, .name = client->host, .port = client->port};
+    if (request_read(head->method, head->target, &request))
+        return false;
+    const struct rule *rule =
+        decide_request(&client->front->settings->policy, &host, client->port, &request, NULL).decides;
+    return rule && rule->verb == VERB_CONNECT;
+}
+
 /* Does the policy allow the request? If not, the client is answered. */
 static bool judge(struct client *client, const struct head *head)
 {
@@ -258,18 +268,21 @@ static bool judge(struct client *client, const struct head *head)
     bool is_allowed = rule && rule->verb == VERB_CONNECT;
     bool is_refused_to_git = is_allowed && !client->git.forge &&
                              repository_has(settings, client->host, client->port, request.path);
-    if (is_allowed && !is_refused_to_git)
+    bool is_stand_in = repository_graphql(settings, client->host, client->port, head->target) != NULL;
+    if (is_allowed && !is_refused_to_git && !is_stand_in)
         return true;
     struct refusal refusal = {
         .method = head->method, .host = client->host, .port = client->port, .path = request.path};
-    if (is_refused_to_git || !rule)
+    if (is_stand_in)
+        refusal.reason = "the server has no such path: it stands for requests to /graphql in rules";
+    else if (is_refused_to_git || !rule)
         refusal.reason = repository_problem(settings, client->host, client->port, request.path);
     else {
         refusal.verb = verb_word(rule->verb);
         refusal.object = rule->written;
         refusal.place = rule->source->name;
     }
-    begin_refusal(client, &refusal, head);
+    client_refuse_request(client, &refusal, head);
     return false;
 }
 
@@ -391,7 +404,7 @@ static bool read_push(struct client *client)
         client_refuse(client, "400 Bad Request", "this request is refused: its chunks are malformed");
         return false;
     }
-    drop_input(client, (size_t)taken);
+    client_drop_input(client, (size_t)taken);
     bool is_done = client->body.state == BODY_DONE;
     if (taken == 0 && !is_done)
         return false;
@@ -421,7 +434,7 @@ static bool drop_content(struct client *client)
     auto_buf struct buf dropped = {0};
     ptrdiff_t taken = body_take(&client->body, bytes_of(client->input.bytes, client->input.size),
                                 RECORD_CONTENT_LARGEST, &dropped);
-    drop_input(client, taken > 0 ? (size_t)taken : 0);
+    client_drop_input(client, taken > 0 ? (size_t)taken : 0);
     if (taken > 0 &&
         client->pushing) /* git reads no answer before it has sent its pack, which may be large */
         client->deadline = now_milliseconds() + VAULT_PATIENCE;
@@ -465,6 +478,26 @@ static void pass_head(struct client *client, const struct head *head, struct byt
         channel_add(&client->channel, RECORD_HEAD, text);
 }
 
+bool client_pass_request(struct client *client, const struct head *head, struct bytes content)
+{
+    auto_buf struct buf text = {0};
+    if (*client->failure) {
+        client_refuse(client, "502 Bad Gateway", client->failure);
+        return false;
+    }
+    if (!head_may_pass(client, head))
+        return false;
+    head_write_request(head, client->host, client->port, &text);
+    pass_head(client, head, bytes_of(text.bytes, text.size));
+    client->is_head = client->has_answer = false;
+    client->deadline = 0;
+    client->state = CLIENT_CONTENT;
+    if (!pass_content(client, RECORD_CONTENT, content, true))
+        return false;
+    end_request(client);
+    return true;
+}
+
 static bool read_head(struct client *client)
 {
     struct bytes input = bytes_of(client->input.bytes, client->input.size);
@@ -488,10 +521,14 @@ static bool read_head(struct client *client)
         client_alarm(client);
         return false;
     }
+    if (question_begin(client, &head, bytes_of(text.bytes, text.size))) {
+        client_drop_input(client, (size_t)size);
+        return client->state == CLIENT_QUESTION || client->state == CLIENT_REFUSED;
+    }
     client->git =
         repository_read(client->front->settings, client->host, client->port, head.method, head.target);
     if (client->is_judged && !judge(client, &head)) {
-        drop_input(client, (size_t)size);
+        client_drop_input(client, (size_t)size);
         return client->state == CLIENT_REFUSED;
     }
     problem = client->git.forge ? problem_with_git(client, &head) : NULL;
@@ -515,7 +552,7 @@ static bool read_head(struct client *client)
         tell_git(client, client->git.is_push ? "push" : "fetch", NULL);
     if (client->git.is_push && client->git.has_content) {
         client->is_searched = false; /* a pack is compressed */
-        drop_input(client, (size_t)size);
+        client_drop_input(client, (size_t)size);
         begin_push(client, &head, bytes_of(text.bytes, text.size));
         return client->state == CLIENT_PUSH;
     }
@@ -527,7 +564,7 @@ static bool read_head(struct client *client)
     client->is_head = bytes_are(head.method, "head");
     client->has_answer = false;
     client->deadline = 0;
-    drop_input(client, (size_t)size);
+    client_drop_input(client, (size_t)size);
     client->state = CLIENT_CONTENT;
     if (client->body.state == BODY_DONE)
         end_request(client); /* at once: its answer may come in the same round */
@@ -543,7 +580,7 @@ static bool read_content(struct client *client)
         client_refuse(client, "400 Bad Request", "this request is refused: its chunks are malformed");
         return false;
     }
-    drop_input(client, (size_t)taken);
+    client_drop_input(client, (size_t)taken);
     bool is_done = client->body.state == BODY_DONE;
     if (!pass_content(client, RECORD_CONTENT, bytes_of(content.bytes, content.size), is_done))
         return false;
@@ -556,7 +593,7 @@ static bool read_raw(struct client *client)
 {
     size_t size = client->input.size;
     if (size && pass_content(client, RECORD_RAW, bytes_of(client->input.bytes, size), true))
-        drop_input(client, size);
+        client_drop_input(client, size);
     return size > 0 && client->state == CLIENT_RAW;
 }
 
@@ -578,6 +615,8 @@ bool client_read_request(struct client *client)
         return read_content(client);
     case CLIENT_PUSH:
         return read_push(client);
+    case CLIENT_QUESTION:
+        return question_read(client);
     case CLIENT_REFUSED:
         return drop_content(client);
     case CLIENT_RAW:

@@ -55,6 +55,35 @@ bool repository_has(const struct vault_settings *settings, const char *host, uin
     return false;
 }
 
+static bool is_api_at(const struct vault_api *api, const char *host, uint16_t port)
+{
+    return api->rule.host.port == port && strcasecmp(api->rule.host.name, host) == 0;
+}
+
+void repository_questions(const struct vault_settings *settings, const char *host, uint16_t port,
+                          const struct head *head, pulls_names *ret_repositories)
+{
+    vec_each (const struct vault_api, api, &settings->apis) {
+        if (api->graphql && is_api_at(api, host, port) && bytes_equal_text(head->method, "POST") &&
+            bytes_equal_text(head->target, api->graphql))
+            vec_push(ret_repositories, api->repository);
+    }
+}
+
+const char *repository_graphql(const struct vault_settings *settings, const char *host, uint16_t port,
+                               struct bytes target)
+{
+    static struct asked_request request;
+    if (!settings->apis.count || request_read(bytes_of("", 0), target, &request))
+        return NULL;
+    vec_each (const struct vault_api, api, &settings->apis) {
+        if (api->graphql && is_api_at(api, host, port) &&
+            strcasecmp(request.path, api->rule.request->path) == 0)
+            return api->graphql;
+    }
+    return NULL;
+}
+
 const char *repository_api_token(const struct vault_settings *settings, const char *host, uint16_t port,
                                  struct bytes method, struct bytes target)
 {
@@ -62,8 +91,7 @@ const char *repository_api_token(const struct vault_settings *settings, const ch
     if (!settings->apis.count || request_read(method, target, &request))
         return NULL;
     vec_each (const struct vault_api, api, &settings->apis) {
-        if (api->rule.host.port == port && strcasecmp(api->rule.host.name, host) == 0 &&
-            request_matches(&api->rule, &request))
+        if (is_api_at(api, host, port) && request_matches(&api->rule, &request))
             return api->secret;
     }
     return NULL;

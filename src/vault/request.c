@@ -195,6 +195,12 @@ static bool add_token(struct server *server, struct head *head, struct arena *sc
         return false;
     }
     carried.token->is_used = true;
+    const char *graphql =
+        repository_graphql(server->back->settings, server->host, server->port, head->target);
+    if (graphql) {
+        head->method = bytes_of("POST", 4);
+        head->target = bytes_of(graphql, strlen(graphql));
+    }
     head->fields[head->count++] = (struct field){bytes_of("Authorization", 13), value};
     return true;
 }

@@ -7,6 +7,7 @@
 #include "policy/compose.h"
 #include "policy/decide.h"
 #include "policy/parse.h"
+#include "policy/request.h"
 #include "vault/carrier.h"
 #include "vault/swap.h"
 #include "vault/vault.h"
@@ -95,6 +96,7 @@ static int take_forge(struct vault_settings *settings, char *rest, struct err *e
 /* "SECRET OBJECT", for requests to an API. bawn wrote the object from a rule that it has parsed. */
 static int take_api(struct vault_settings *settings, char *rest, struct err *err)
 {
+    static const char graphql[] = "/graphql/";
     static const struct source source = {.name = "settings", .layer = LAYER_USER};
     struct arena *arena = &settings->arena;
     struct diags diags = {.arena = arena};
@@ -106,7 +108,13 @@ static int take_api(struct vault_settings *settings, char *rest, struct err *err
     diags_free(&diags);
     if (!is_one)
         return err_set(err, "the requests that the token of '%s' goes with are not understood", secret);
-    vec_push(&settings->apis, ((struct vault_api){arena_str(arena, secret), rules.at[0]}));
+    struct vault_api api = {.secret = arena_str(arena, secret), .rule = rules.at[0]};
+    const char *path = api.rule.request->path, *found = strstr(path, graphql);
+    if (found && api.rule.request->is_literal) {
+        api.graphql = arena_copy(arena, path, (size_t)(found - path) + strlen(graphql) - 1);
+        api.repository = found + strlen(graphql);
+    }
+    vec_push(&settings->apis, api);
     return 0;
 }
 

@@ -26,12 +26,13 @@
  *      here. So these rules hold as long as the front's parsers do: one that was taken over could send any request to its hosts.
  *   7. The token of a repository goes only with the requests of git to that repository, and with those that a rule with {forge} names. The back compares
  *      both itself. Of a push nothing reaches the back before the front has judged all of its commands.
- *   8. A token that a server has issued is stored on the host before anything else is done with it (refresh.c).
+ *   8. Of a request by GraphQL with such a token nothing reaches the back before the front has judged all of it, and the front writes it anew (pulls.h).
+ *   9. A token that a server has issued is stored on the host before anything else is done with it (refresh.c).
  *
  * A file calls only files further down in this list:
  *
  *   main.c        reads the settings, and runs one of the two
- *   front.c       the front: client.c has its connections                 incoming.c, authority.c
+ *   front.c       the front: client.c has its connections                 incoming.c, questions.c, authority.c
  *   back.c        the back: server.c has its connections      request.c, refresh.c, gather.c, swap.c
  *   values.c      the secrets
  *   grant.c       what is said when a login is refreshed
@@ -42,6 +43,7 @@
  *   unpack.c      compressed content
  *   record.c      messages between front and back
  *   pushing.c     a push: its commands, and the commits that prove a fast-forward
+ *   pulls.c       pull requests by GraphQL: which requests pass             graphql.c
  *   body.c, head.c, refusal.c  HTTP
  *   repository.c  requests of git
  *   settings.c    which placeholder belongs to which secret and hosts, and which rules judge requests
@@ -59,6 +61,9 @@
 #include "kernel/handed.h"
 #include "kernel/poller.h"
 #include "policy/policy.h"
+#include "vault/pulls.h"
+
+struct head;
 
 enum {
     VAULT_MOST_CONNECTIONS = 4096,
@@ -92,6 +97,8 @@ struct vault_forge {
 struct vault_api {
     const char *secret; /* as above */
     struct rule rule;
+    const char *graphql,
+        *repository; /* of a rule ".../graphql/acme/app": the true path and the repository; NULL: it is no such rule */
 };
 
 struct vault_settings {
@@ -144,6 +151,19 @@ const char *repository_problem(const struct vault_settings *settings, const char
 /* The name of the token that goes with a request to an API; NULL: none does. */
 const char *repository_api_token(const struct vault_settings *settings, const char *host, uint16_t port,
                                  struct bytes method, struct bytes target);
+
+/*
+ * GraphQL has one path for everything. A rule on `PATH/graphql/{forge}` is for requests to `PATH/graphql` about that repository (pulls.h). Between front and back, and
+ * in rules, such a request has the path of the rule, and the method GET if it only reads.
+ */
+
+/* The repositories that may be asked about by this request. None: it is a request as any other. */
+void repository_questions(const struct vault_settings *settings, const char *host, uint16_t port,
+                          const struct head *head, pulls_names *ret_repositories);
+
+/* The true path of a request that has the path of such a rule; NULL: it has another. */
+const char *repository_graphql(const struct vault_settings *settings, const char *host, uint16_t port,
+                               struct bytes target);
 
 /* --- confine --- */
 

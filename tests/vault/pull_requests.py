@@ -1,5 +1,6 @@
 """The profile forge/github-pr: pull requests in the repositories of `forge` rules, with their token outside. The real gh, where there is one, and
 a server that answers for api.github.com."""
+import json
 import shutil
 
 from request_rules import asked, raw
@@ -158,12 +159,196 @@ def the_real_gh_opens_a_pull_request_comments_and_reads_checks(session):
 
 @test
 def the_real_gh_is_told_why_it_may_not_do_more(session):
-    lines = ("gh api -X PUT repos/acme/app/pulls/1/merge --silent", "gh pr create -R acme/app --title t --body b --head agent/fix --base main",
+    lines = ("gh api -X PUT repos/acme/app/pulls/1/merge --silent",
              "gh pr merge -R acme/app 1 --merge", "gh secret set KEY -R acme/app --body x", "gh workflow run ci.yml -R acme/app",
              "gh release create v1 -R acme/app --notes x", "gh api repos/acme/other/pulls --silent", "gh repo edit acme/app --description x")
     done = gh(session, *lines)
-    assert done.out == "[1]\n" * len(lines) and requests(session) == [], done
-    assert done.err.count("this request to api.github.com was not sent, on purpose") >= len(lines) - 1, done
+    assert done.out == "[1]\n" * len(lines) and not [text for text, _ in graphql(session) if "mutation" in text], done
+    assert done.err.count("this request to api.github.com was not sent, on purpose") >= len(lines) - 2, done
     assert "GET /repos/acme/app/actions/secrets/public-key" in str(session.events("refused")), session.events("refused")
     control = gh(session, lines[0], policy=rules(session, "connect api.github.com/repos/acme/app/pulls/1/merge PUT"))
     assert control.out == "[0]\n" and asked(session) == [("PUT", f"{TOP}/pulls/1/merge")], control
+
+
+# --- GraphQL ---
+
+
+def graphql(session):
+    """What the server was asked by GraphQL: (document, variables), each with the token."""
+    seen = [event[1:] for event in session.lab.take() if event[0] == "graphql"]
+    assert {(token, kind) for _, _, token, kind in seen} <= {(f"Bearer {TOKEN}", "application/json")}, seen
+    return [(text, variables) for text, variables, *_ in seen]
+
+
+@test
+@sanitized_too
+def the_real_gh_opens_views_lists_checks_and_comments_on_pull_requests(session):
+    done = gh(session, "gh pr create -R acme/app --title 'a fix' --body 'naïve \"b\"' --head agent/fix --base main", "gh pr view -R acme/app 1 --json title,url,statusCheckRollup",
+              "gh pr view -R acme/app 1", "gh pr list -R acme/app", "gh pr checks -R acme/app 1", "gh pr comment -R acme/app 1 --body hello")
+    assert done.out.count("[0]\n") == 6 and "https://github.com/acme/app/pull/1\n[0]" in done.out and "build" in done.out, done
+    changes = [variables["input"] for text, variables in graphql(session) if text.startswith("mutation")]
+    assert changes[0]["repositoryId"] == "R_acme_app" and changes[0]["body"] == 'naïve "b"' and changes[1] == {"body": "hello", "subjectId": "PR_acme_app_1"}, changes
+    assert TOKEN not in done.out + done.err and session.events("refused") == [], done
+
+
+ABOUT = 'repository(owner:"acme",name:"app")'
+QUESTIONS = {  # name → document and variables that pass
+    "by names": ("query($o:String!,$n:String!){repository(owner:$o,name:$n){id pullRequest(number:1){id title}}}", {"o": "acme", "n": "app"}),
+    "in the document": (f"{{{ABOUT}{{id,pullRequests(first:1){{nodes{{id}}}}}}}}", {}),
+    "an alias": (f"{{x:{ABOUT}{{name pullRequest(number:1){{checks:commits(last:1){{totalCount}}}}}}}}", {}),
+    "a fragment": (f"query{{{ABOUT}{{...r parent{{...r}}}}}}fragment r on Repository{{id owner{{login}}}}", {}),
+    "who and what": ('{viewer{login} PullRequest:__type(name:"PullRequest"){fields(includeDeprecated:true){name}}}', None),
+    "a default": (f"query($s:[PullRequestState!]=OPEN){{{ABOUT}{{pullRequests(states:$s){{totalCount}}}}}}", {}),
+    "a known pull request": ('query($id:ID!){node(id:$id){...on PullRequest{title}}}', {"id": "PR_acme_app_1"}),
+    "open one": ("mutation($i:CreatePullRequestInput!){createPullRequest(input:$i){pullRequest{url}}}",
+                 {"i": {"repositoryId": "R_acme_app", "baseRefName": "main", "headRefName": "agent/x", "title": "t", "body": "b\u0007\n", "draft": True}}),
+    "comment": ('mutation{addComment(input:{subjectId:"PR_acme_app_1",body:"x\\ny"}){commentEdge{node{url}}}}', {}),
+}
+MAKE = "mutation($i:CreatePullRequestInput!){createPullRequest(input:$i){pullRequest{url}}}"
+INPUT = {"repositoryId": "R_acme_app", "baseRefName": "main", "headRefName": "x", "title": "t"}
+ATTACKS = {
+    "merge": ('mutation{mergePullRequest(input:{pullRequestId:"PR_acme_app_1"}){clientMutationId}}', {}),
+    "approve": ('mutation{addPullRequestReview(input:{pullRequestId:"PR_acme_app_1",event:APPROVE}){clientMutationId}}', {}),
+    "merge beside a comment": ('mutation{addComment(input:{subjectId:"PR_acme_app_1",body:"x"}){clientMutationId} mergePullRequest(input:{pullRequestId:"PR_acme_app_1"}){clientMutationId}}', {}),
+    "merge under an alias": ('mutation{addComment:mergePullRequest(input:{pullRequestId:"PR_acme_app_1"}){clientMutationId}}', {}),
+    "merge in a fragment": ('mutation{...f} fragment f on Mutation{mergePullRequest(input:{pullRequestId:"PR_acme_app_1"}){clientMutationId}}', {}),
+    "another repository": ('{repository(owner:"acme",name:"other"){id}}', {}),
+    "another spelling": ('{repository(owner:"ACME",name:"app"){id}}', {}),
+    "another repository beside it": (f'{{{ABOUT}{{id}} x:repository(owner:"acme",name:"other"){{id}}}}', {}),
+    "another repository by default": ('query($n:String!="other"){repository(owner:"acme",name:$n){id}}', {}),
+    "another repository by a variable": ("query($n:String!){repository(owner:\"acme\",name:$n){id}}", {"n": "other"}),
+    "an escape": ('{repository(owner:"acme",name:"\\u006fther"){id}}', {}),
+    "all repositories": ("{viewer{repositories(first:9){nodes{name}}}}", {}),
+    "an organization of the user": ('{viewer{organization(login:"acme"){name}}}', {}),
+    "the address of the user": ("{viewer{email}}", {}),
+    "a token to clone": (f"{{{ABOUT}{{tempCloneToken}}}}", {}),
+    "a file": (f'{{{ABOUT}{{object(expression:"HEAD:x"){{...on Blob{{text}}}}}}}}', {}),
+    "the owner's repositories": (f"{{{ABOUT}{{owner{{...on User{{repositories{{totalCount}}}}}}}}}}", {}),
+    "the parent's pull requests": (f"{{{ABOUT}{{parent{{pullRequests(first:9){{nodes{{body}}}}}}}}}}", {}),
+    "a fork's pull requests": (f"{{{ABOUT}{{pullRequest(number:1){{headRepository{{pullRequests{{totalCount}}}}}}}}}}", {}),
+    "the parent's in a fragment": (f"{{{ABOUT}{{parent{{...f}}}}}}fragment f on Repository{{pullRequests{{totalCount}}}}", {}),
+    "who may push": (f"{{{ABOUT}{{collaborators{{nodes{{login}}}}}}}}", {}),
+    "search": ('{search(query:"is:pr",type:ISSUE,first:9){issueCount}}', {}),
+    "an unknown pull request": ('{node(id:"PR_acme_other_1"){...on PullRequest{title}}}', {}),
+    "a repository as a node": ('{node(id:"R_acme_app"){...on PullRequest{title}}}', {}),
+    "an unknown repository": (MAKE, {"i": {**INPUT, "repositoryId": "R_acme_other"}}),
+    "a head elsewhere": (MAKE, {"i": {**INPUT, "headRepositoryId": "R_acme_other"}}),
+    "no repository": (MAKE, {"i": {"title": "t"}}),
+    "a list": (MAKE, {"i": [INPUT]}),
+    "one more member": (MAKE, {"i": {**INPUT, "reviewers": ["eve"]}}),
+    "a comment on a repository": ('mutation{addComment(input:{subjectId:"R_acme_app",body:"x"}){clientMutationId}}', {}),
+    "a comment on another": ('mutation{addComment(input:{subjectId:"PR_acme_other_1",body:"x"}){clientMutationId}}', {}),
+    "an id by an alias": (f"{{{ABOUT}{{pullRequest(number:1){{id:title}}}}}}", {}),
+    "a pull request by an alias": (f"{{{ABOUT}{{pullRequest:parent{{id}}}}}}", {}),
+    "nodes by an alias": (f"{{{ABOUT}{{pullRequests{{nodes:pageInfo{{endCursor}}}}}}}}", {}),
+    "one name for two": (f'{{x:{ABOUT}{{id}} x:viewer{{id}}}}', {}),
+    "two operations": (f'query a{{{ABOUT}{{id}}}} mutation b{{mergePullRequest(input:{{pullRequestId:"x"}}){{clientMutationId}}}}', {}),
+    "a subscription": ("subscription{viewer{login}}", {}),
+    "a directive": (f"{{{ABOUT}{{id @include(if:true)}}}}", {}),
+    "a comment in it": (f"{{{ABOUT}{{id #}}\n}}}}", {}),
+    "a block string": ('{repository(owner:"""acme""",name:"app"){id}}', {}),
+    "an argument twice": ('{repository(owner:"acme",name:"app",name:"other"){id}}', {}),
+    "one more argument": ('{repository(owner:"acme",name:"app",followRenames:true){id}}', {}),
+    "a circle": (f"{{{ABOUT}{{...f}}}}fragment f on Repository{{id ...f}}", {}),
+    "much": ("{" + ABOUT + "{" + "...f " * 70 + "}}fragment f on Repository{" + "...g " * 70 + "}fragment g on Repository{id}", {}),
+    "deep": ("{" * 5000 + "id" + "}" * 5000, {}),
+    "nothing": ("", {}),
+    "a field without fields": (f"{{{ABOUT}}}", {}),
+    "a plain field with fields": (f"{{{ABOUT}{{id{{x}}}}}}", {}),
+    "an unknown fragment": (f"{{{ABOUT}{{...nowhere}}}}", {}),
+    "deep variables": (f"query($a:X){{{ABOUT}{{id}}}}", {"a": [[[[[1]]]]]}),
+}
+BODIES = {  # requests that are not what json.dumps writes
+    "query twice": '{"query":"%s","query":"mutation{mergePullRequest{x}}"}' % f"{{{ABOUT}{{id}}}}".replace('"', '\\"'),
+    "an escaped key": '{"query":"%s","qu\\u0065ry":"mutation{mergePullRequest{x}}"}' % f"{{{ABOUT}{{id}}}}".replace('"', '\\"'),
+    "variables twice": '{"query":"query($n:String!){repository(owner:\\"acme\\",name:$n){id}}","variables":{"n":"app"},"variables":{"n":"other"}}',
+    "a variable twice": '{"query":"query($n:String!){repository(owner:\\"acme\\",name:$n){id}}","variables":{"n":"app","n":"other"}}',
+    "an escaped variable": '{"query":"query($n:String!){repository(owner:\\"acme\\",name:$n){id}}","variables":{"n":"app","\\u006e":"other"}}',
+    "a member twice": '{"query":"%s","variables":{"i":{"repositoryId":"R_acme_app","repositoryId":"R_acme_other"}}}' % MAKE,
+    "an extension": '{"query":"{%s{id}}","extensions":{"persistedQuery":{"version":1}}}' % ABOUT.replace('"', '\\"'),
+    "a batch": '[{"query":"{%s{id}}"}]' % ABOUT.replace('"', '\\"'),
+    "a form": "query=mutation{mergePullRequest{x}}",
+    "two values": '{"query":"{%s{id}}"}{}' % ABOUT.replace('"', '\\"'),
+    "no query": "{}",
+    "nothing": "",
+    "a NUL": '{"query":"{%s{id}}\\u0000mutation{x}"}' % ABOUT.replace('"', '\\"'),
+}
+
+
+def send(session, bodies, policy, words="", env=None, targets=()):
+    """The statuses of POST requests to /graphql with these contents, one after the other."""
+    for i, body in enumerate(bodies):
+        (session.work / f"body{i}").write_text(body)
+    lines = [f"{words} -o /dev/null -w '%{{http_code}}\\n' --data-binary @body{i} https://api.github.com{targets[i] if targets else '/graphql'}" for i in range(len(bodies))]
+    done = session.run(policy, "sh", "-c", "exec curl -sS -m 20 " + " --next -sS ".join(lines), env=caller(session) if env is None else env, timeout=120)
+    return done.out.split()
+
+
+def body(question):
+    document, variables = question
+    return json.dumps({"query": document} if variables is None else {"query": document, "variables": variables})
+
+
+@test
+@sanitized_too
+def questions_and_changes_of_the_repository_pass_and_no_others(session):
+    allowed, refused = list(map(body, QUESTIONS.values())), [*map(body, ATTACKS.values()), *BODIES.values()]
+    statuses = send(session, allowed + refused, rules(session), "-H 'Content-Type: application/x-www-form-urlencoded'")
+    assert statuses[: len(allowed)] == ["200"] * len(allowed), list(zip(QUESTIONS, statuses))
+    assert statuses[len(allowed):] == ["403"] * len(refused), [name for name, status in zip([*ATTACKS, *BODIES], statuses[len(allowed):]) if status != "403"]
+    seen = graphql(session)
+    assert len(seen) == len(allowed) and not [text for text, _ in seen if "merge" in text], seen
+    assert [variables for _, variables in seen] == [question[1] or {} for question in QUESTIONS.values()], seen
+    why = [event["why"] for event in session.events("refused")]
+    assert "POST /graphql is refused: bawn lets no request with the field `mergePullRequest` pass there" in why, why
+    assert "POST /graphql is refused: no `forge` rule with a token is for the repository acme/other" in why, why
+    attacks = [text for text in refused if text.startswith("{") and json.loads(text.split("}{")[0] + "}" * text.count("}{")).get("query")][:20]
+    assert send(session, attacks, ["connect api.github.com"], "--cacert cert.pem", env={}) == ["200"] * len(attacks)  # the control: the server takes them
+
+
+@test
+def an_id_that_came_in_no_answer_opens_nothing(session):
+    """The server would take it. A client that says it first, or in another session, is refused."""
+    changes = [body(QUESTIONS[name]) for name in ("open one", "comment", "a known pull request")]
+    assert send(session, changes, rules(session)) == ["403"] * 3 and graphql(session) == []
+    first = body(QUESTIONS["by names"])
+    assert send(session, [first, *changes], rules(session)) == ["200"] * 4 and len(graphql(session)) == 4
+
+
+@test
+def a_repository_that_may_not_be_pushed_to_is_read_by_graphql_too(session):
+    lines = [body(QUESTIONS[name]) for name in ("by names", "open one", "comment")]
+    assert send(session, lines, rules(session, rights="fetch")) == ["200", "403", "403"] and len(graphql(session)) == 1
+
+
+@test
+def other_ways_to_graphql_open_nothing(session):
+    targets = ["/graphql?query=x", "/graphql/", "/GraphQL", "/graphql/acme/app", "/graphql/acme/app?x", "/graphql/acme/other", "/v4/graphql"]
+    question = body(QUESTIONS["by names"])
+    statuses = send(session, [question] * len(targets), rules(session), targets=targets)
+    assert statuses == ["403"] * len(targets) and graphql(session) == [], statuses
+    statuses = ask(session, ["GET /graphql", "GET /graphql/acme/app", "PUT /graphql"], rules(session))
+    assert statuses == ["403"] * 3 and requests(session) == [], statuses
+    assert send(session, [question], rules(session), "-H 'Content-Encoding: gzip'") == ["403"] and graphql(session) == []
+    assert send(session, [question], rules(session), "-H 'Transfer-Encoding: chunked'") == ["200"] and len(graphql(session)) == 1  # the control
+    assert send(session, [" " * (512 * 1024) + question], rules(session))[0] in ("400", "403") and graphql(session) == []
+
+
+@test
+def each_repository_is_asked_about_with_its_own_token(session):
+    policy = rules(session) + rules(session, repository="acme/lib", token=OTHER)[1:]
+    lines = [body(QUESTIONS["by names"]), body(('{repository(owner:"acme",name:"lib"){id}}', {})),
+             body((f'{{{ABOUT}{{id}} x:repository(owner:"acme",name:"lib"){{id}}}}', {})), body((MAKE, {"i": {**INPUT, "headRepositoryId": "R_acme_lib"}}))]
+    assert send(session, lines, policy) == ["200", "200", "403", "403"]
+    assert [event[3] for event in session.lab.take() if event[0] == "graphql"] == [f"Bearer {TOKEN}", f"Bearer {OTHER}"]
+
+
+@test
+def a_rule_of_the_users_opens_graphql_without_the_token(session):
+    policy = rules(session, "connect api.github.com/graphql POST")
+    lines = [body(QUESTIONS["by names"]), body(ATTACKS["merge"]), BODIES["nothing"]]
+    assert send(session, lines, policy, "-H 'Authorization: Bearer mine'") == ["200"] * 3
+    assert [(event[3], "merge" in event[1]) for event in session.lab.take() if event[0] == "graphql"] == [(f"Bearer {TOKEN}", False), ("Bearer mine", True)]
+    learned = [body(ATTACKS["another repository"]), body((MAKE, {"i": {**INPUT, "repositoryId": "R_acme_other"}}))]
+    assert send(session, learned, policy, "-H 'Authorization: Bearer mine'") == ["200"] * 2  # what passed without the token teaches no id
+    assert {event[3] for event in session.lab.take() if event[0] == "graphql"} == {"Bearer mine"}

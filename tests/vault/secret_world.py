@@ -12,6 +12,7 @@ import threading
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "egress"), str(HERE.parent / "agents")]
 import forge_world
+import graphql_world
 import login_world
 import model_world
 import packed_world
@@ -67,7 +68,7 @@ class Api(world.SecureWeb):
             super().do_GET()
             return
         body = self.remember()
-        if login_world.answer(self, body):
+        if login_world.answer(self, body) or graphql_world.answer(self, body):
             return
         echo, path = self.headers_text(), self.path
         if packed_world.answer(self, echo):
