@@ -11,6 +11,8 @@
 #include "vault/swap.h"
 #include "vault/vault.h"
 
+enum { FRONT_LONGEST_TOLD = 1000 }; /* bytes of a line to bawn, which reads no line above 1024 */
+
 struct front {
     struct vault_settings *settings;
     struct poller poller;
@@ -76,6 +78,20 @@ struct client {
         [512]; /* why the server cannot be reached; told in answer to a request, since a client expects no answer before */
 };
 
+/* --- pushes.c --- */
+
+/* Reads a push from now on. */
+void push_begin(struct client *client, const struct head *head, struct bytes text);
+
+/* Reads what has come of it. Returns whether something was done. */
+bool push_read(struct client *client);
+
+/* The client pushes nothing any more. */
+void client_end_push(struct client *client);
+
+/* For the journal: what git does with the repository; of a push with each ref. */
+void client_tell_git(const struct client *client, const char *what, const struct push_command *command);
+
 /* --- questions.c --- */
 
 /* Is the request one by GraphQL, which is judged by its content? Then it is read from now on, or refused. */
@@ -106,8 +122,9 @@ void client_refuse_request(struct client *client, const struct refusal *refusal,
 bool client_is_allowed(struct client *client, const struct head *head);
 bool client_pass_request(struct client *client, const struct head *head, struct bytes content);
 
-/* The client pushes nothing any more. */
-void client_end_push(struct client *client);
+/* Passes bytes of a request on to the back. Returns false if they hold what must not leave. */
+bool client_pass_content(struct client *client, enum record_kind kind, struct bytes bytes, bool is_end);
+void client_end_request(struct client *client);
 
 /* An answer of our own, if the server's has not begun. The connection ends with it. */
 void client_refuse(struct client *client, const char *status, const char *sentence);

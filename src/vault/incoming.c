@@ -13,7 +13,6 @@
 enum {
     FAREWELL = 2000,             /* milliseconds */
     LARGEST_DROPPED = 64 * 1024, /* of a refused request's content */
-    LONGEST_TOLD = 1000,         /* bytes of a line about a refused request; bawn reads no line above 1024 */
     MOST_LEAKS = 128,            /* lines about leaks */
     HELD_BACK = 64 * 1024, /* with `leak block`: content that waits until what follows has been searched */
 };
@@ -71,7 +70,7 @@ static void client_alarm(struct client *client)
 static void tell_leak(struct client *client, const struct leak_found *found, bool is_stopped)
 {
     struct front *front = client->front;
-    char line[LONGEST_TOLD];
+    char line[FRONT_LONGEST_TOLD];
     snprintf(line, sizeof(line), "leak %s %u %s %s %s", client->host, client->port,
              leak_kind_name(found->kind), is_stopped ? "stopped" : "passed", found->name);
     for (size_t i = 0; i < front->leaks.count; i++) {
@@ -159,7 +158,7 @@ static bool search_content(struct client *client, enum record_kind kind, struct 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
 /* Passes bytes of a request on to the back. Returns false if they hold what must not leave. */
-static bool pass_content(struct client *client, enum record_kind kind, struct bytes bytes, bool is_end)
+bool client_pass_content(struct client *client, enum record_kind kind, struct bytes bytes, bool is_end)
 {
     if (!client->others.count)
         return search_content(client, kind, bytes, is_end);
@@ -192,7 +191,7 @@ static bool head_misuses(struct client *client, struct bytes text)
     return client->watch.found.size > 0;
 }
 
-static void end_request(struct client *client)
+void client_end_request(struct client *client)
 {
     channel_add(&client->channel, RECORD_END, bytes_of("", 0));
     client->state = CLIENT_ANSWER;
@@ -207,7 +206,7 @@ void client_tell_refused(struct client *client, const char *sentence)
     struct front *front = client->front;
     auto_buf struct buf line = {0};
     buf_printf(&line, "refused %s %u %s", client->host, client->port, sentence);
-    size_t size = line.size < LONGEST_TOLD ? line.size : LONGEST_TOLD;
+    size_t size = line.size < FRONT_LONGEST_TOLD ? line.size : FRONT_LONGEST_TOLD;
     if (bytes_equal(bytes_of(front->refused.bytes, front->refused.size), bytes_of(line.bytes, size)))
         return;
     if (front->has_untold && passing_send(front->link.fd, missing, strlen(missing), -1) == 0)
@@ -288,33 +287,6 @@ static bool judge(struct client *client, const struct head *head)
 
 /* --- git ---------------------------------------------------------------------------------------------------------- */
 
-void client_end_push(struct client *client)
-{
-    client->front->push_count -= client->pushing != NULL;
-    pushing_free(client->pushing);
-    client->pushing = NULL;
-}
-
-/* For the journal: `git WHAT REPOSITORY`, of a push with each ref. If bawn does not read as fast, the line is lost. */
-static void tell_git(const struct client *client, const char *what, const struct push_command *command)
-{
-    char line[LONGEST_TOLD];
-    const char *repository = client->git.forge->secret;
-    if (command)
-        snprintf(line, sizeof(line), "git %s %s %s %s %s", what, repository, command->before.digits,
-                 command->after.digits, command->ref);
-    else
-        snprintf(line, sizeof(line), "git %s %s", what, repository);
-    if (passing_send(client->front->link.fd, line, strlen(line), -1) < 0)
-        return;
-}
-
-static void tell_refs(const struct client *client, const char *what)
-{
-    vec_each (const struct push_command, command, &client->pushing->push.commands)
-        tell_git(client, what, command);
-}
-
 /* What is wrong with a request that has the target of one of git's; NULL: nothing. */
 static const char *problem_with_git(const struct client *client, const struct head *head)
 {
@@ -326,104 +298,6 @@ static const char *problem_with_git(const struct client *client, const struct he
     if (client->git.is_push && head->coding != CODING_NONE)
         return "the commands of a compressed push cannot be judged";
     return NULL;
-}
-
-static void begin_push(struct client *client, const struct head *head, struct bytes text)
-{
-    if (client->front->push_count == VAULT_MOST_PUSHES) {
-        client_refuse(client, "503 Service Unavailable", "too many pushes at once");
-        return;
-    }
-    client->front->push_count++;
-    client->pushing = pushing_begin(client->front->settings, client->git.forge, text);
-    if (head->expects)
-        stream_write(&client->stream, bytes_of("HTTP/1.1 100 Continue\r\n\r\n", 25));
-    body_begin(&client->body, head);
-    client->answer_is_last = head->is_last;
-    client->deadline = now_milliseconds() + VAULT_PATIENCE;
-    client->state = CLIENT_PUSH;
-}
-
-/* As a server refuses: git shows it once it has sent everything. */
-static void refuse_push(struct client *client)
-{
-    auto_buf struct buf report = {0};
-    tell_refs(client, "refused");
-    push_add_refusal(&client->pushing->push, &report);
-    if (!report.size) {
-        client_refuse(client, "403 Forbidden", "this push is refused, and git asked for no report");
-        return;
-    }
-    client->refusal.size = 0;
-    buf_printf(&client->refusal,
-               "HTTP/1.1 200 OK\r\nContent-Type: application/x-git-receive-pack-result\r\n"
-               "Cache-Control: no-cache\r\nContent-Length: %zu\r\n%s\r\n",
-               report.size, client->answer_is_last ? "Connection: close\r\n" : "");
-    buf_add(&client->refusal, report.bytes, report.size);
-    client->state = CLIENT_REFUSED;
-}
-
-/* The commands were written anew, so the content may have another length than the client told. */
-static bool pass_push(struct client *client)
-{
-    static struct head head;
-    struct pushing *pushing = client->pushing;
-    auto_buf struct buf content = {0}, text = {0};
-    size_t taken = 0;
-    if (head_read_request(bytes_of(pushing->head.bytes, pushing->head.size), client->host, client->port,
-                          &head) ||
-        *client->failure) {
-        client_refuse(client, "502 Bad Gateway", *client->failure ? client->failure : "this push is refused");
-        return false;
-    }
-    pushing_add(pushing, &content, &taken);
-    if (head.framing == FRAMING_LENGTH)
-        head.length = head.length - taken + content.size;
-    head_write_request(&head, client->host, client->port, &text);
-    tell_refs(client, "pushed");
-    client_end_push(client);
-    channel_add(&client->channel, RECORD_HEAD, bytes_of(text.bytes, text.size));
-    client->is_head = client->has_answer = false;
-    client->deadline = 0;
-    client->state = CLIENT_CONTENT;
-    bool is_done = client->body.state == BODY_DONE;
-    if (!pass_content(client, RECORD_CONTENT, bytes_of(content.bytes, content.size), is_done))
-        return false;
-    if (is_done)
-        end_request(client);
-    return true;
-}
-
-static bool read_push(struct client *client)
-{
-    auto_buf struct buf content = {0};
-    ptrdiff_t taken = body_take(&client->body, bytes_of(client->input.bytes, client->input.size),
-                                RECORD_CONTENT_LARGEST, &content);
-    char sentence[256];
-    if (taken < 0) {
-        client_refuse(client, "400 Bad Request", "this request is refused: its chunks are malformed");
-        return false;
-    }
-    client_drop_input(client, (size_t)taken);
-    bool is_done = client->body.state == BODY_DONE;
-    if (taken == 0 && !is_done)
-        return false;
-    switch (pushing_take(client->pushing, bytes_of(buf_text(&content), content.size), is_done)) {
-    case PUSHING_MORE:
-        client->deadline = now_milliseconds() + VAULT_PATIENCE;
-        return true;
-    case PUSHING_PASSES:
-        return pass_push(client);
-    case PUSHING_REFUSED:
-        refuse_push(client);
-        return client->state == CLIENT_REFUSED;
-    case PUSHING_BAD:
-        snprintf(sentence, sizeof(sentence), "this push is refused: %s", client->pushing->problem);
-        client_tell_refused(client, sentence);
-        client_refuse(client, "403 Forbidden", sentence);
-        return false;
-    }
-    return false;
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ */
@@ -492,9 +366,9 @@ bool client_pass_request(struct client *client, const struct head *head, struct 
     client->is_head = client->has_answer = false;
     client->deadline = 0;
     client->state = CLIENT_CONTENT;
-    if (!pass_content(client, RECORD_CONTENT, content, true))
+    if (!client_pass_content(client, RECORD_CONTENT, content, true))
         return false;
-    end_request(client);
+    client_end_request(client);
     return true;
 }
 
@@ -549,11 +423,11 @@ static bool read_head(struct client *client)
     if (!head_may_pass(client, &head))
         return false;
     if (client->git.forge && !client->git.has_content)
-        tell_git(client, client->git.is_push ? "push" : "fetch", NULL);
+        client_tell_git(client, client->git.is_push ? "push" : "fetch", NULL);
     if (client->git.is_push && client->git.has_content) {
         client->is_searched = false; /* a pack is compressed */
         client_drop_input(client, (size_t)size);
-        begin_push(client, &head, bytes_of(text.bytes, text.size));
+        push_begin(client, &head, bytes_of(text.bytes, text.size));
         return client->state == CLIENT_PUSH;
     }
     pass_head(client, &head, bytes_of(text.bytes, text.size));
@@ -567,7 +441,7 @@ static bool read_head(struct client *client)
     client_drop_input(client, (size_t)size);
     client->state = CLIENT_CONTENT;
     if (client->body.state == BODY_DONE)
-        end_request(client); /* at once: its answer may come in the same round */
+        client_end_request(client); /* at once: its answer may come in the same round */
     return true;
 }
 
@@ -582,17 +456,17 @@ static bool read_content(struct client *client)
     }
     client_drop_input(client, (size_t)taken);
     bool is_done = client->body.state == BODY_DONE;
-    if (!pass_content(client, RECORD_CONTENT, bytes_of(content.bytes, content.size), is_done))
+    if (!client_pass_content(client, RECORD_CONTENT, bytes_of(content.bytes, content.size), is_done))
         return false;
     if (is_done)
-        end_request(client);
+        client_end_request(client);
     return taken > 0 || is_done;
 }
 
 static bool read_raw(struct client *client)
 {
     size_t size = client->input.size;
-    if (size && pass_content(client, RECORD_RAW, bytes_of(client->input.bytes, size), true))
+    if (size && client_pass_content(client, RECORD_RAW, bytes_of(client->input.bytes, size), true))
         client_drop_input(client, size);
     return size > 0 && client->state == CLIENT_RAW;
 }
@@ -614,7 +488,7 @@ bool client_read_request(struct client *client)
     case CLIENT_CONTENT:
         return read_content(client);
     case CLIENT_PUSH:
-        return read_push(client);
+        return push_read(client);
     case CLIENT_QUESTION:
         return question_read(client);
     case CLIENT_REFUSED:
