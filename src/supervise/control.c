@@ -228,14 +228,14 @@ void control_remove(int folder_fd)
     unlinkat(folder_fd, CONTROL_NAME, 0);
 }
 
-/* A session that has just begun opens its socket a moment later. */
+/* A session that has just begun has its socket a moment later, and listens at it one more moment later. */
 static int connect_patiently(int fd, const struct sockaddr_un *address)
 {
     enum { TRIES = 50, PAUSE = 10 * 1000 }; /* microseconds */
     int result = -1;
     for (int i = 0; i < TRIES; i++) {
         result = connect(fd, (const struct sockaddr *)address, sizeof(*address));
-        if (result == 0 || errno != ENOENT)
+        if (result == 0 || (errno != ENOENT && errno != ECONNREFUSED))
             break;
         pause_microseconds(PAUSE);
     }
