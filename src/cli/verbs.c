@@ -34,7 +34,7 @@ const struct verb_entry verb_table[] = {
                  "  --walls SET         namespaces or landlock (the default where there are none)\n"
                  "  --degrade=WALL      go on if landlock, seccomp, root or memory is missing\n"
                  "  --full-access --i-know   let CMD write every file that you can write\n"
-                 "Exit status: that of CMD; 128+N: signal N; 127: no such CMD; 125: bawn refused.\n",
+                 "Exit status: CMD's; 128+N: signal N; 127: no CMD; 125: refused; 2: a mistake.\n",
     },
     {
         .name = "show",

@@ -188,7 +188,8 @@ static int write_result(const struct attempt *attempt, const struct run *run, ui
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     struct result result = {.id = attempt->id,
-                            .status = summary->status,
+                            /* A mistake in a policy must not look like the command's own status. */
+                            .status = run->result.loaded ? summary->status : EXIT_REFUSED,
                             .attempts = attempt->number,
                             .output_dropped = attempt->output_dropped,
                             .began = moment_text(arena, attempt->began),

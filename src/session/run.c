@@ -379,26 +379,27 @@ static void begin_child(struct run *run)
 
 /*
  * Phase 2. A request that waits for its turn waits here: nothing has begun that another run, or a person, could notice. What there is to
- * say is said when its turn has come. Returns whether the plan can be carried out.
+ * say is said when its turn has come. Returns 0 if the plan can be carried out, or the exit status.
  */
-static bool make_plan(struct run *run, const struct speaker *speaker)
+static int make_plan(struct run *run, const struct speaker *speaker)
 {
     const struct run_request *request = &run->request;
     struct later later;
     if (request->may_begin)
         run->caller.speaker = later_begin(&later, speaker);
-    bool is_fine = load_plan(&run->caller, request, &run->loaded) == 0 &&
-                   can_enforce(&run->caller, request, &run->loaded);
+    int status = load_plan(&run->caller, request, &run->loaded);
+    if (status == 0 && !can_enforce(&run->caller, request, &run->loaded))
+        status = EXIT_REFUSED;
     trace_point(run->caller.trace, "outside", "policy and plan");
     if (!request->may_begin)
-        return is_fine;
+        return status;
     run->caller.speaker = speaker;
     if (request->may_begin(request->watcher)) {
         later_end(&later);
-        return is_fine;
+        return status;
     }
     later_drop(&later);
-    return false;
+    return EXIT_REFUSED;
 }
 
 /* Inside bawn, its filter refuses the namespaces of a second one, also with --nested. */
@@ -425,13 +426,13 @@ void run_command(const struct caller *caller, const struct run_request *request,
     run->caller.lacks_namespaces = lacks_namespaces;
     run->caller.namespaces_context = run;
     int status = request->branch ? enter_branch(run) : 0;
-    if (status) {
-        run->result.summary.status = status;
-        return;
+    if (status == 0) {
+        begin_child(run);
+        status = make_plan(run, caller->speaker);
     }
-    begin_child(run);
-    if (!make_plan(run, caller->speaker)) {
+    if (status) {
         launch_abandon(&run->launched); /* nothing of a refused run is left when this returns */
+        run->result.summary.status = status;
         return;
     }
     say_start(caller, &run->request, &run->loaded);

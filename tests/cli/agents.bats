@@ -515,8 +515,8 @@ says() {
     says 127 'Did you mean `bawn sessions`?' --net off sesions
     says 127 'Did you mean `bawn diff`?' --net off dif
     says 127 'Did you mean `bawn claude`?' --net off cluade
-    says 125 "did you mean 'agent/claude'?" --net off --agent cluade true
-    says 125 "did you mean 'net/anthropic'?" --use net/antropic true
+    says 2 "did you mean 'agent/claude'?" --net off --agent cluade true
+    says 2 "did you mean 'net/anthropic'?" --use net/antropic true
     says 2 "Did you mean 'agent/claude'?" profiles agent/cluade
     run "$BAWN" --net off no-such-program
     [ "$status" -eq 127 ]

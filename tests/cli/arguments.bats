@@ -89,7 +89,7 @@ teardown() {
     [[ "$output" == *"there is no command to run"* ]]
 }
 
-@test "the exit status is the command's; bawn's own are 125, 126 and 127" {
+@test "the exit status is the command's; bawn's own are 2, 125, 126 and 127" {
     run "$BAWN" sh -c 'exit 7'
     [ "$status" -eq 7 ]
     run "$BAWN" sh -c 'kill -TERM $$'
@@ -98,8 +98,27 @@ teardown() {
     [ "$status" -eq 127 ]
     run "$BAWN" "$HOME/app"
     [ "$status" -eq 126 ]
-    run "$BAWN" --read /none -- true
+    run "$BAWN" --walls landlock --nested -- true
     [ "$status" -eq 125 ]
+}
+
+@test "a mistake in a rule flag or in a policy file ends a run with 2, and nothing is run" {
+    for rule in '--read=' '--read=/none' '--connect=a b c' '--use=nosuch' '--limit=memory' '--policy=/none'; do
+        run "$BAWN" --net off "$rule" -- touch "$HOME/app/ran"
+        [ "$status" -eq 2 ] || { echo "$rule: status $status: $output"; false; }
+        [[ "$output" == "bawn: "* ]] || { echo "$rule: $output"; false; }
+    done
+    echo 'raed /srv' >.bawn
+    for verb in run show; do
+        run "$BAWN" "$verb" --net off -- touch "$HOME/app/ran"
+        [ "$status" -eq 2 ]
+        [[ "$output" == *"unknown verb 'raed' (did you mean 'read'?)"* ]]
+    done
+    [ ! -e ran ]
+    rm .bawn
+    run "$BAWN" --net off -- touch "$HOME/app/ran"
+    [ "$status" -eq 0 ]
+    [ -e ran ]
 }
 
 @test "where there is no process for the command the run is refused, not waited for" {
@@ -217,7 +236,7 @@ teardown() {
     ln -s tools "$HOME/linked"
     for path in "$HOME/tools" "$HOME/tools/" "$HOME/linked"; do
         PATH=$path:$PATH run "$BAWN" --net off --workspace "$HOME/tools" true
-        [ "$status" -eq 125 ]
+        [ "$status" -eq 2 ]
         [[ "$output" == *"cannot make $HOME/tools the workspace: it is on your PATH"* ]]
     done
     run "$BAWN" --net off --workspace "$HOME/tools" true
@@ -231,7 +250,7 @@ teardown() {
     for folder in .config .local; do
         cd "$HOME/$folder"
         run "$BAWN" --net off true
-        [ "$status" -eq 125 ]
+        [ "$status" -eq 2 ]
         [[ "$output" == *"cannot make $HOME/$folder the workspace: your programs keep their settings and data there"* ]]
     done
     cd "$HOME/.config/nvim"

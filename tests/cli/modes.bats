@@ -127,7 +127,7 @@ while not os.path.exists("go"): time.sleep(0.05)' 3>&- &
     unshare --mount true 2>/dev/null || skip 'needs a mount namespace'
     run unshare --mount sh -c 'mount -t tmpfs tmpfs /etc && mkdir /etc/bawn && echo "lock net off" >/etc/bawn/policy.bawn &&
         exec "$BAWN" --full-access --i-know -- touch ran'
-    [ "$status" -eq 125 ]
+    [ "$status" -eq 2 ]
     [[ "$output" == *"the administrator locked this, and --full-access would override it"* ]]
     [ ! -e ran ]
 }

@@ -13,6 +13,7 @@ import time
 from world import LIBC, Lacking, World, run_in_terminal
 
 CLONE_NEWUSER = 0x10000000
+STATUS_BAD_INPUT = 2
 STATUS_REFUSED = 125
 NAMESPACES = ["--walls", "namespaces"]  # and no weaker walls in their place
 
@@ -196,10 +197,10 @@ class Sessions:
 
     # --- what the launcher refuses --------------------------------------------------------------------------------------
 
-    def refused(self, run: subprocess.CompletedProcess) -> list:
+    def refused(self, run: subprocess.CompletedProcess, status: int = STATUS_REFUSED) -> list:
         problems = []
-        if run.returncode != STATUS_REFUSED:
-            problems.append(f"status {run.returncode}, and not {STATUS_REFUSED}")
+        if run.returncode != status:
+            problems.append(f"status {run.returncode}, and not {status}")
         if "ran" in run.stdout.split():
             problems.append("the command was run")
         if not run.stderr.startswith("bawn: "):
@@ -213,7 +214,7 @@ class Sessions:
         return [] if run.stdout == "ran\n" and run.returncode == 0 else [f"control: it does not run: {run.stderr.strip()}"]
 
     def refuses(self, flags: list, cwd: pathlib.Path) -> list:
-        return self.runs + self.refused(self.run(self.bawn + flags + ["--", "/bin/echo", "ran"], cwd=cwd))
+        return self.runs + self.refused(self.run(self.bawn + flags + ["--", "/bin/echo", "ran"], cwd=cwd), STATUS_BAD_INPUT)
 
     def no_user_namespaces(self) -> list:
         uid, gid = os.getuid(), os.getgid()
