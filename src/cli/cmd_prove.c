@@ -315,6 +315,9 @@ int cmd_prove(const struct world *world, const struct args *args)
     };
     if (status)
         return status;
+    if (*args->command && !loaded.policy.agent && !policy_find_command(&loaded.policy, *args->command))
+        return say_bad_input(world, arena_printf(&loaded.arena, "there is no program '%s'", *args->command),
+                             "name a command whose sandbox to attack, or none: all attacks are tried");
     if (!targets.program) {
         say_problem(world, "the program bawn-prove, which runs the attacks, is not installed",
                     "install it beside bawn, or in " BAWN_LIBEXEC);

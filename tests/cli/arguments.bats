@@ -121,6 +121,14 @@ teardown() {
     [ -e ran ]
 }
 
+@test "prove refuses a program that does not exist, and attacks nothing" {
+    run --separate-stderr "$BAWN" prove --json read-ssh-key
+    [ "$status" -eq 2 ]
+    [ -z "$output" ]
+    [[ "$stderr" == "bawn: there is no program 'read-ssh-key'. Name a command whose sandbox to attack"* ]]
+    [ "$(wc -l <<<"$stderr")" -eq 1 ]
+}
+
 @test "where there is no process for the command the run is refused, not waited for" {
     [ "$(id -u)" != 0 ] || chown -R 12345:12345 "$HOME"
     as=()
