@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "cli/choose.h"
 #include "cli/commands.h"
 #include "cli/say.h"
 #include "fleet/engine.h"
@@ -343,37 +344,63 @@ static int each_diff(const struct world *world, const struct args *args not_used
     return each_print(world, chosen, names, array_len(names));
 }
 
-/* Applies the sessions of the tasks one after the other, as `bawn apply SESSION` would. */
+/* Has everything that the session kept aside been applied? */
+static bool is_applied(int sessions_fd, struct arena *arena, const char *session)
+{
+    auto_fd int fd = sessions_fd < 0 ? -1 : session_open(sessions_fd, session);
+    struct record record = {0};
+    struct err ignored; /* `bawn apply` says it */
+    return fd >= 0 && record_load(fd, arena, &record, &ignored) > 0 && record.mode == RECORD_REVIEW &&
+           record.state == STATE_DONE;
+}
+
+/* As `bawn apply SESSION` would. */
+static int apply_task(const struct world *world, const struct args *args, const struct overview_task *task)
+{
+    if (task->result.branch) {
+        auto_buf struct buf branch = {0};
+        text_add_printable(&branch, task->result.branch, strlen(task->result.branch));
+        fprintf(world->out, "# %s\nIts commits are on the branch %s. `git merge %s` brings them in.\n",
+                task->id, buf_text(&branch), buf_text(&branch));
+        return EXIT_FINE;
+    }
+    struct args one = *args;
+    const char *session = task->result.session;
+    one.words.at = &session;
+    one.words.count = one.words.capacity = 1;
+    one.flags &= FLAG(YES) | FLAG(ALLOW_RISKY) | FLAG(MERGE) | FLAG(MARKERS) | FLAG(OURS) | FLAG(THEIRS);
+    one.rules.count = 0;
+    fprintf(world->out, "# %s\n", task->id);
+    return cmd_apply(world, &one);
+}
+
+/* Applies the sessions of the tasks one after the other. */
 static int each_apply(const struct world *world, const struct args *args, const struct chosen *chosen)
 {
-    auto_overview struct overview overview;
-    int worst = EXIT_FINE;
-    size_t found = 0;
+    auto_overview struct overview overview = {0};
+    auto_loaded struct loaded loaded = {0};
+    int worst = load_request(&world->caller, &loaded);
+    size_t found = 0, before = 0;
+    if (worst)
+        return worst;
+    auto_fd int sessions_fd = sessions_open(&loaded);
     overview_look(&chosen->fleet, chosen->ids, chosen->count, &overview);
     vec_each (const struct overview_task, task, &overview.tasks) {
         if (!task->result.changes || !task->result.session || (task->state != TASK_DONE && !chosen->is_named))
             continue;
         found++;
-        if (task->result.branch) {
-            auto_buf struct buf branch = {0};
-            text_add_printable(&branch, task->result.branch, strlen(task->result.branch));
-            fprintf(world->out, "# %s\nIts commits are on the branch %s. `git merge %s` brings them in.\n",
-                    task->id, buf_text(&branch), buf_text(&branch));
+        if (is_applied(sessions_fd, &loaded.arena, task->result.session)) {
+            before++;
             continue;
         }
-        struct args one = *args;
-        const char *session = task->result.session;
-        one.words.at = &session;
-        one.words.count = one.words.capacity = 1;
-        one.flags &= FLAG(YES) | FLAG(ALLOW_RISKY) | FLAG(MERGE) | FLAG(MARKERS) | FLAG(OURS) | FLAG(THEIRS);
-        one.rules.count = 0;
-        fprintf(world->out, "# %s\n", task->id);
-        int status = cmd_apply(world, &one);
+        int status = apply_task(world, args, task);
         worst = status > worst ? status : worst;
     }
     if (!found)
         return say_bad_input(world, "none of these tasks has changes to apply",
                              "`bawn fleet status --all DIR` shows which have");
+    if (before)
+        fprintf(world->out, "%zu task%s applied before.\n", before, before == 1 ? " was" : "s were");
     return worst;
 }
 
