@@ -127,12 +127,6 @@ static void add_line(struct parser *parser, const struct word *words, size_t cou
         vec_push(parser->rules, rule);
 }
 
-static bool is_method(const char *text)
-{
-    static const char *const methods[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"};
-    return text_is_among(text, methods, array_len(methods));
-}
-
 /* Hosts, each of which may have a path, and then methods after it. */
 static void add_hosts(struct parser *parser, const struct word *words, size_t count, struct rule rule)
 {
@@ -143,7 +137,7 @@ static void add_hosts(struct parser *parser, const struct word *words, size_t co
             used += i + 1 < count && request_is_methods(&words[i + 1]);
             if (request_parse(parser->arena, &words[i], used, &made, parser->diags) == 0)
                 vec_push(parser->rules, made);
-        } else if (is_method(words[i].text)) {
+        } else if (request_is_method(words[i].text)) {
             diag_error(parser->diags, spot_of_word(parser, rule.line, &words[i]),
                        "write HOST/"
                        "** GET for all paths of a host",

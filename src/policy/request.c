@@ -188,6 +188,82 @@ bool request_is_methods(const struct word *word)
     return word->text[strspn(word->text, letters)] == '\0';
 }
 
+/*
+ * The methods of IANA's registry that are letters alone, and PURGE, which caches take. In a rule any other one is a mistake: a misspelt
+ * method would grant or refuse nothing. Those of RFC 9110 and PATCH come first. CONNECT and PRI are not for servers.
+ */
+static const char *const known_methods[] = {
+    "GET",
+    "HEAD",
+    "POST",
+    "PUT",
+    "PATCH",
+    "DELETE",
+    "OPTIONS",
+    "TRACE",
+    "ACL",
+    "BIND",
+    "CHECKIN",
+    "CHECKOUT",
+    "COPY",
+    "LABEL",
+    "LINK",
+    "LOCK",
+    "MERGE",
+    "MKACTIVITY",
+    "MKCALENDAR",
+    "MKCOL",
+    "MKREDIRECTREF",
+    "MKWORKSPACE",
+    "MOVE",
+    "ORDERPATCH",
+    "PROPFIND",
+    "PROPPATCH",
+    "PURGE",
+    "QUERY",
+    "REBIND",
+    "REPORT",
+    "SEARCH",
+    "UNBIND",
+    "UNCHECKOUT",
+    "UNLINK",
+    "UNLOCK",
+    "UPDATE",
+    "UPDATEREDIRECTREF",
+    NULL,
+};
+
+bool request_is_method(const char *text)
+{
+    return isupper((unsigned char)*text) && text_is_among(text, known_methods, array_len(known_methods) - 1);
+}
+
+/* The first of "GET,POST" that no server knows, or NULL. */
+static const char *unknown_method(struct arena *arena, const char *methods)
+{
+    while (*methods) {
+        size_t size = strcspn(methods, ",");
+        const char *method = arena_copy(arena, methods, size);
+        if (!request_is_method(method))
+            return method;
+        methods += size + (methods[size] == ',');
+    }
+    return NULL;
+}
+
+static int complain_of_method(const struct rule *rule, const struct word *word, const char *method,
+                              struct diags *diags)
+{
+    struct spot spot = {rule->source, rule->line, word->column, word->width, rule->verb, word->written};
+    const char *closest = text_closest(method, known_methods);
+    return closest
+               ? diag_error(diags, spot, NULL, "unknown method '%s' (did you mean '%s'?)", method, closest)
+               : diag_error(diags, spot,
+                            "known: GET HEAD POST PUT PATCH DELETE OPTIONS and the others of IANA's "
+                            "registry; without a method the rule is about all",
+                            "unknown method '%s'", method);
+}
+
 /* "GET,POST": each in capital letters, and there. */
 static bool are_methods(const char *text)
 {
@@ -301,6 +377,9 @@ int request_parse(struct arena *arena, const struct word *words, size_t count, s
                                "write GET,POST, in capital letters and without a space; put further hosts on "
                                "a line of their own",
                                "these are not methods");
+    const char *unknown = count > 1 ? unknown_method(arena, words[1].text) : NULL;
+    if (unknown)
+        return complain_of_method(rule, &words[1], unknown, diags);
     request->methods = count > 1 ? words[1].text : NULL;
     rule->request = request;
     return 0;

@@ -54,5 +54,8 @@ int request_parse(struct arena *arena, const struct word *words, size_t count, s
 /* May the word after a host with a path be meant as methods? */
 bool request_is_methods(const struct word *word);
 
+/* Is it the name of a method that a rule may have? */
+bool request_is_method(const char *text);
+
 /* "api.example.com:443/repos/acme GET,POST", as request_parse reads it. */
 const char *request_text(struct arena *arena, const struct rule *rule);
