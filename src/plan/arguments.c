@@ -1,6 +1,7 @@
 /* Arguments that an agent's profile adds to the command, line by line, unless the user gave them. */
 #include <string.h>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "plan/steps.h"
 #include "policy/decide.h"
@@ -47,6 +48,15 @@ const char *plan_own_path(const struct policy *policy)
                      place->kind == FILE_REGULAR &&
                      decide_path(policy, place->real, NULL).access != ACCESS_NONE;
     return is_usable ? path : NULL;
+}
+
+const char *plan_own_name(const struct policy *policy)
+{
+    const char *path = plan_own_path(policy), *folders = text_variable(policy->request.environment, "PATH");
+    bool is_found = false;
+    for (const char *folder; path && (folder = path_next_folder(policy->arena, &folders));)
+        is_found |= strcmp(path_join(policy->arena, folder, "bawn"), path) == 0;
+    return is_found ? "bawn" : path;
 }
 
 const char *plan_tools_path(const struct policy *policy)

@@ -79,6 +79,9 @@ void plan_add_text(const struct plan *plan, struct buf *out);
 /* The directory of an agent's private home for this workspace ("claude"; "other" for other commands). */
 const char *plan_home(const struct policy *policy, const char *agent);
 
+/* What a program inside calls bawn: "bawn" if PATH leads to it, or its path. NULL: it is not visible inside. */
+const char *plan_own_name(const struct policy *policy);
+
 /* Is there a decoy at the path, or above it? */
 bool plan_has_decoy(const struct plan *plan, const char *path);
 

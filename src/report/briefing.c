@@ -138,6 +138,26 @@ static void add_ssh_keys(const struct plan *plan, struct buf *out)
                 "file, no\nforwarded agent. Some logins wait for the person's yes.\n");
 }
 
+/* How to ask for more: with bawn only where a program inside finds it. */
+static void add_asking(const struct plan *plan, const char *bawn, struct buf *out)
+{
+    buf_add_str(out, "\n## Asking for more\n\n");
+    if (bawn)
+        buf_printf(
+            out,
+            "`%s why PATH` or `%s why HOST` names the rule that decides and the flag that would change it.\n"
+            "Tell the person that flag. `%s ask connect HOST --because 'WHY'` asks the person for a host "
+            "during the\n"
+            "run, and waits for the answer; so does the tool `ask` of the MCP server `bawn`, if you have it. "
+            "`%s ask`\n"
+            "lists what can be asked for, and what is open. After a no, go on without it.",
+            bawn, bawn, bawn, bawn);
+    else
+        buf_add_str(out, "Tell the person which path or host you need, and why. bawn itself is not there.");
+    buf_add_str(out,
+                operations_find(&plan->operations, OP_FORGE) ? "\n" : " You commit; the person pushes.\n");
+}
+
 void briefing_add(const struct plan *plan, bool is_kept_aside, struct buf *out)
 {
     buf_add_str(out,
@@ -181,36 +201,27 @@ void briefing_add(const struct plan *plan, bool is_kept_aside, struct buf *out)
                 "\n"
                 "## Network\n"
                 "\n");
-    const char *net = operations_net(&plan->operations);
+    const char *net = operations_net(&plan->operations), *bawn = plan_own_name(plan->policy);
     if (strcmp(net, "off") == 0)
         buf_add_str(out, "There is none.\n");
     else if (strcmp(net, "open") == 0)
         buf_add_str(out, "It is open.\n");
     else if (!add_items(plan, out, OP_CONNECT))
         buf_add_str(out, "No host can be reached.\n");
+    else if (bawn)
+        buf_printf(out, "\nOther names do not resolve. `%s ask connect NAME` asks the person for one.\n",
+                   bawn);
     else
-        buf_add_str(out, "\nOther names do not resolve. `bawn ask connect NAME` asks the person for one.\n");
+        buf_add_str(out, "\nOther names do not resolve.\n");
     add_requests(plan, out);
     add_forges(plan, out);
     add_ssh_keys(plan, out);
-    buf_add_str(
-        out,
-        "\n"
-        "## What does not work here\n"
-        "\n"
-        "No program can become root, and no container can be started: `sudo`, `docker`, `podman` "
-        "and `buildah`\n"
-        "fail. Build and test without them, and leave what needs a container to the person.\n"
-        "\n"
-        "## Asking for more\n"
-        "\n"
-        "`bawn why PATH` or `bawn why HOST` names the rule that decides and the flag that would "
-        "change it.\n"
-        "Tell the person that flag. `bawn ask connect HOST --because 'WHY'` asks the person for a host "
-        "during the\n"
-        "run, and waits for the answer; so does the tool `ask` of the MCP server `bawn`, if you have it. "
-        "`bawn ask`\n"
-        "lists what can be asked for, and what is open. After a no, go on without it.");
     buf_add_str(out,
-                operations_find(&plan->operations, OP_FORGE) ? "\n" : " You commit; the person pushes.\n");
+                "\n"
+                "## What does not work here\n"
+                "\n"
+                "No program can become root, and no container can be started: `sudo`, `docker`, `podman` "
+                "and `buildah`\n"
+                "fail. Build and test without them, and leave what needs a container to the person.\n");
+    add_asking(plan, bawn, out);
 }

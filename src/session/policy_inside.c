@@ -61,7 +61,5 @@ const char *policy_for_inside(const struct loaded *loaded)
         if (is_told_inside(&policy->rules.at[i]))
             add_rule(&out, &policy->rules.at[i]);
     }
-    return out.size ? arena_printf(policy->arena, "# Made by bawn: the rules besides the profiles.\n%s",
-                                   buf_text(&out))
-                    : NULL;
+    return arena_printf(policy->arena, "# Made by bawn: the rules besides the profiles.\n%s", buf_text(&out));
 }

@@ -89,7 +89,7 @@ int outside_begin(struct run *run, struct err *err) must_check;
 
 /*
  * The rules of the administrator, the user and the command line as one file, because their own files are hidden
- * inside. NULL if there are no such rules and no agent.
+ * inside. Without such rules it is a comment: `bawn ask` works in every run.
  */
 const char *policy_for_inside(const struct loaded *loaded);
 
