@@ -31,6 +31,11 @@ static const struct record *find_named(int sessions_fd, struct arena *arena, con
 
 static int refuse_word(const struct world *world, const struct choice *choice, const char *word)
 {
+    auto_fd int fd = choice->sessions_fd < 0 ? -1 : session_open(choice->sessions_fd, word);
+    if (fd >= 0) /* it changed nothing, or is too old */
+        return say_bad_input(
+            world, arena_printf(choice->loaded.policy.arena, "there is no record of changes by %s", word),
+            "`bawn sessions` lists the sessions");
     return say_bad_input(world,
                          arena_printf(choice->loaded.policy.arena, "%s is neither a session nor a path in %s",
                                       word, choice->workspace),
@@ -232,6 +237,9 @@ static int check_paths(const struct world *world, const struct choice *choice)
 int choose_open(const struct world *world, struct choice *choice, const struct record *record)
 {
     struct err err = {0};
+    tree_free(&choice->before);
+    tree_free(&choice->after);
+    fd_close(choice->folder_fd);
     choice->folder_fd = session_open(choice->sessions_fd, record->name);
     int before = -1, after = -1;
     if (choice->folder_fd < 0)

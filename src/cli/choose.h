@@ -38,7 +38,7 @@ int choose_here_then(const struct world *world, const struct args *args, choice_
 int choose_waiting(const struct world *world, const struct choice *choice, const char *verb,
                    const struct record **ret_record);
 
-/* Loads the trees of a session into choice->before and choice->after. Returns 0, or the exit status. */
+/* Loads the trees of a session into choice->before and choice->after, and checks the paths. Returns 0, or the exit status. */
 int choose_open(const struct world *world, struct choice *choice, const struct record *record);
 
 /* Is the path named, or beneath a named one? True if no path was named. */

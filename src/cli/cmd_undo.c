@@ -299,7 +299,7 @@ static int refuse_overlap(const struct world *world, const struct choice *choice
 }
 
 /* Chooses the session to undo. Returns 0, or the exit status. */
-static int choose_session(const struct world *world, const struct args *args, const struct choice *choice,
+static int choose_session(const struct world *world, const struct args *args, struct choice *choice,
                           const struct record **ret_record)
 {
     struct arena *arena = choice->loaded.policy.arena;

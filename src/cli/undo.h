@@ -10,7 +10,7 @@
  * Changes it to another one if that is meant. If nobody can tell what is meant, names the sessions. Returns 0, or the exit
  * status.
  */
-int undo_check_latest(const struct world *world, const struct args *args, const struct choice *choice,
+int undo_check_latest(const struct world *world, const struct args *args, struct choice *choice,
                       const struct record **record);
 
 /* undo_list.c: are its changes in the workspace, so that they can be taken back? */

@@ -57,11 +57,13 @@ static const char *passed_over(const struct choice *choice)
                                            : NULL;
 }
 
-int undo_check_latest(const struct world *world, const struct args *args, const struct choice *choice,
+int undo_check_latest(const struct world *world, const struct args *args, struct choice *choice,
                       const struct record **record)
 {
     struct arena *arena = choice->loaded.policy.arena;
     int status = check_unfinished(world, args, choice, record);
+    if (status == 0 && choice->paths.count) /* a mistyped session is reported first */
+        status = choose_open(world, choice, *record);
     const char *what = status ? NULL : passed_over(choice);
     if (!what)
         return status;
