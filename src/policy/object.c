@@ -235,6 +235,9 @@ static int parse_limit(struct arena *arena, const struct word *word, struct rule
     enum limit limit = 0;
     while (limit < LIMIT_COUNT && !name_is(plain, name_size, limit_name(limit)))
         limit++;
+    if (plain[name_size] && strpbrk(plain, " \t")) /* an argument: one word */
+        return object_complain(diags, rule, word, "write NAME=VALUE, such as memory=8G",
+                               "no space may stand before or after =");
     if (limit == LIMIT_COUNT || plain[name_size] == '\0')
         return object_complain(
             diags, rule, word,

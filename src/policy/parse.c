@@ -190,6 +190,27 @@ static void add_plain_leak(struct parser *parser, const struct word *words, stru
     add_rule(parser, &both, rule);
 }
 
+/* Reports a space around "=", once for the line: its words would be as many mistakes, or other objects. `env A= B` is no mistake. */
+static bool has_space_at_equals(const struct parser *parser, uint32_t line, const struct word *words,
+                                size_t count, enum verb verb)
+{
+    for (size_t i = 0; i < count && (verb == VERB_LIMIT || verb == VERB_ENV); i++) {
+        const char *text = words[i].text;
+        bool is_before = i > 0 && *text == '=';
+        bool is_after = verb == VERB_LIMIT && i + 1 < count && *text != '=' && text_ends_with(text, "=");
+        if (!is_before && !is_after)
+            continue;
+        const struct word *name = is_before ? &words[i - 1] : &words[i];
+        const char *value = is_before && text[1] ? text + 1 : i + 1 < count ? words[i + 1].text : "VALUE";
+        diag_error(
+            parser->diags, spot_of_word(parser, line, name),
+            arena_printf(parser->arena, "write %.*s=%s", (int)strcspn(name->text, "="), name->text, value),
+            "no space may stand before or after =");
+        return true;
+    }
+    return false;
+}
+
 static void parse_words(struct parser *parser, uint32_t line, word_list *words)
 {
     struct rule rule = {.source = parser->source, .line = line};
@@ -236,6 +257,8 @@ static void parse_words(struct parser *parser, uint32_t line, word_list *words)
         return;
     }
     size_t first = verb_at + 1;
+    if (has_space_at_equals(parser, line, &words->at[first], words->count - first, rule.verb))
+        return;
     if (rule.verb == VERB_LEAK && words->count == first + 2 &&
         strcmp(words->at[first + 1].text, "plain") == 0) {
         add_plain_leak(parser, &words->at[first], rule);
