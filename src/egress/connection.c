@@ -276,15 +276,27 @@ static void farewell_ready(struct connection *connection, bool is_inner, uint32_
         connection_close(connection);
 }
 
-/* What a program can do now. Whoever was told no by a person needs no second way to ask. */
+/*
+ * What a program can do now. Whoever was told no by a person needs no second way to ask. Where a rule allows the host, `bawn why` would say
+ * that it can be reached: what was refused is this request, or the address that the name leads to.
+ */
 static void add_next_step(const struct connection *connection, const char *host, char *text, size_t size)
 {
+    const struct table *table = &connection->egress->table;
     uint16_t port = connection->asked.port;
-    if (connection->stage != STAGE_ASK)
+    if (connection->stage == STAGE_ASK) {
+        if (table_asks(table, &connection->name->host, port))
+            snprintf(text, size, "`bawn ask connect %s:%u` waits for the answer.\n", host, port);
+    } else if (connection->name && !table_allows(table, &connection->name->host, port, NULL)) {
         snprintf(text, size,
-                 "`bawn why %s` explains it; `bawn ask connect HOST` asks the person for a host.\n", host);
-    else if (table_asks(&connection->egress->table, &connection->name->host, port))
-        snprintf(text, size, "`bawn ask connect %s:%u` waits for the answer.\n", host, port);
+                 "`bawn why %s:%u` explains it; `bawn ask connect %s:%u` asks the person for it.\n", host,
+                 port, host, port);
+    } else {
+        snprintf(
+            text, size,
+            "Ask the person who started this run if you need it; `bawn ask connect HOST` asks for another "
+            "host.\n");
+    }
 }
 
 void connection_forbid(struct connection *connection, const char *sentences)
@@ -312,7 +324,7 @@ void connection_forbid(struct connection *connection, const char *sentences)
 /* Answers a request of plain HTTP with the reason of the refusal. */
 static void say_no(struct connection *connection, const char *host, const char *sentence)
 {
-    char text[1024], next[NAME_LONGEST + 128] = "";
+    char text[1024], next[2 * NAME_LONGEST + 128] = "";
     add_next_step(connection, host, next, sizeof(next));
     snprintf(text, sizeof(text), "this sandbox may not reach %s: %s.\n%s", host, sentence, next);
     connection_forbid(connection, text);

@@ -109,6 +109,6 @@ def who_asks_in_HTTP_is_told_where_the_name_leads(session):
     assert fetch("connect corp.test:80") == f"hello from {labs.PRIVATE} for corp.test\n200"
     session.lab.take()
     assert fetch("connect *.test:80") == ("bawn: this sandbox may not reach corp.test: its name resolves to a private network's address, and only a rule of yours "
-                                          "for exactly that name allows it.\n`bawn why corp.test` explains it; "
-                                          "`bawn ask connect HOST` asks the person for a host.\n403")
+                                          "for exactly that name allows it.\n"
+                                          "Ask the person who started this run if you need it; `bawn ask connect HOST` asks for another host.\n403")
     assert not [event for event in session.lab.take() if event[0] == "http"]
