@@ -47,6 +47,19 @@ static int open_home(const struct world *world, const struct found *found)
     return open_beneath(world->caller.root_fd, found->path + 1, O_RDONLY | O_DIRECTORY, 0);
 }
 
+/* Drops the empty files on which earlier runs mounted files of the user's, as far as those still exist: no command made them. */
+static void drop_places(struct homes *homes, struct home_files *left)
+{
+    struct loaded *loaded = &homes->loaded;
+    size_t kept = 0;
+    vec_each (const struct home_file, file, &left->list) {
+        const char *path = path_join(&loaded->arena, loaded->request.home, file->path + 1);
+        if (file->size || fs_kind(&loaded->fs, path) == FILE_MISSING)
+            left->list.at[kept++] = *file;
+    }
+    left->list.count = kept;
+}
+
 static int list(const struct world *world, const struct args *args, struct homes *homes)
 {
     struct style style = style_for_out(world, homes->loaded.request.home);
@@ -56,6 +69,7 @@ static int list(const struct world *world, const struct args *args, struct homes
         auto_fd int fd = open_home(world, found);
         if (fd >= 0)
             home_files_find(fd, &left);
+        drop_places(homes, &left);
         style_add(&style, &out, COLOUR_GREEN, found->agent);
         buf_add_str(&out, "  ");
         style_add_path(&style, &out, COLOUR_DIM, found->path);
