@@ -99,7 +99,7 @@ static int offer(const struct world *world, const struct args *args, struct less
         buf_add_char(&out, '\n');
         put(lesson->out, &out);
     } else {
-        lesson_print(world, lesson);
+        lesson_print(world, lesson, args->write_to != NULL);
     }
     if (!has_person && !args->write_to)
         return EXIT_FINE;

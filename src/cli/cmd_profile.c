@@ -94,7 +94,7 @@ int cmd_profile(const struct world *world, const struct args *args)
     int status = lesson_run(world, args, &lesson);
     if (status)
         return status;
-    lesson_print(world, &lesson);
+    lesson_print(world, &lesson, true); /* the profile has them */
     if (!lesson_pick(world, &lesson))
         return EXIT_FINE;
     return write_profile(world, &lesson, name);

@@ -139,12 +139,12 @@ size_t lesson_count_picked(const struct lesson *lesson)
     return count;
 }
 
-void lesson_print(const struct world *world, struct lesson *lesson)
+void lesson_print(const struct world *world, struct lesson *lesson, bool is_written)
 {
     struct style style = lesson->out == world->err ? style_for_err(world) : style_for_out(world, NULL);
     style.home = lesson->loaded.request.home;
     auto_buf struct buf out = {0};
-    learnt_add_text(&lesson->learnt, lesson->session, &style, &out);
+    learnt_add_text(&lesson->learnt, is_written ? NULL : lesson->session, &style, &out);
     put(lesson->out, &out);
 }
 

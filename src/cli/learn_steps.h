@@ -30,5 +30,5 @@ bool lesson_pick(const struct world *world, struct lesson *lesson);
 
 size_t lesson_count_picked(const struct lesson *lesson);
 
-/* The report, as text. */
-void lesson_print(const struct world *world, struct lesson *lesson);
+/* The report, as text; unless the lines are written, with the command that does it. */
+void lesson_print(const struct world *world, struct lesson *lesson, bool is_written);

@@ -73,7 +73,7 @@ size_t learnt_count(const struct learnt *learnt, enum proposal_class class);
 void proposal_add_text(const struct proposal *proposal, size_t number, const struct style *style,
                        struct buf *out);
 
-/* All of them, class by class. `session` is named in what to type next. */
+/* All of them, class by class. `session` is named in what to type next; NULL: nothing is to be typed. */
 void learnt_add_text(const struct learnt *learnt, const char *session, const struct style *style,
                      struct buf *out);
 void learnt_add_json(const struct learnt *learnt, const char *session, struct buf *out);

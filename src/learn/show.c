@@ -67,9 +67,9 @@ void learnt_add_text(const struct learnt *learnt, const char *session, const str
     if (learnt->left_out)
         buf_printf(out, "\nNot checked: %" PRIu64 " further wants, which were too many to record.\n",
                    learnt->left_out);
-    if (learnt_count(learnt, PROPOSAL_NEEDED))
+    if (session && learnt_count(learnt, PROPOSAL_NEEDED))
         buf_printf(out, "\nWrite the needed lines: bawn learn --from %s --write user\n", session);
-    else if (!learnt_count(learnt, PROPOSAL_WIDE))
+    if (!learnt_count(learnt, PROPOSAL_NEEDED) && !learnt_count(learnt, PROPOSAL_WIDE))
         buf_printf(out, "%sNothing to propose.\n", number ? "\n" : "");
 }
 
