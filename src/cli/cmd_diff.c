@@ -55,11 +55,11 @@ static void print(const struct world *world, const struct args *args, const stru
         if (!change_is_shown(change) || !choose_has_path(choice, change->path))
             continue;
         if (!as_json && is_of_repository(choice, patch, change)) {
-            in_git++;
+            in_git += change_counts(changes, i);
             continue;
         }
         if (!as_json && objects_has_path(change->path)) {
-            objects++;
+            objects += change_counts(changes, i);
             continue;
         }
         if (as_json) {

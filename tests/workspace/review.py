@@ -1,5 +1,6 @@
 """--review and --discard: the host sees nothing until an apply, whatever becomes of the run."""
 import os
+import re
 import subprocess
 
 import scratch
@@ -153,6 +154,20 @@ def test_killed(place):
     run.wait()
     project.bawn("apply")
     same(project.read("a"), "inside\n")
+
+
+@claim("diff --stat and sessions count the same files, those of a commit too")
+def test_counts(place):
+    scratch.need("git")
+    project = repository(place, "counts")
+    project.inside("echo x >>a; git -c user.name=u -c user.email=u@example.com commit -qam two", "--review")
+    waiting = int(re.search(r"(\d+) files", project.bawn("sessions"))[1])
+    text = project.bawn("diff", "--stat")
+    counts = [int(line.split()[1]) if line.startswith("#") else 1 for line in text.splitlines()]
+    same((sum(counts), len(counts)), (waiting, 2))
+    text = project.bawn("diff", "--stat", ".git")
+    counts = [int(line.split()[1]) if line.startswith("#") else 1 for line in text.splitlines()]
+    same(sum(counts), waiting - 1)
 
 
 @claim("a commit made under review arrives whole; a repository that moved meanwhile is a conflict")
