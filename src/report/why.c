@@ -186,6 +186,13 @@ static void answer_loopback(const struct plan *plan, uint16_t port, struct answe
     suggest(answer, arena_printf(plan->policy->arena, "%u", port), "host-port", NULL);
 }
 
+/* A grant of a repository that is not trusted decides nothing. It is named, or its author would look for a mistake in it. */
+static void add_untrusted(struct answer *answer, const struct rule *rule, bool is_about)
+{
+    if (is_about && policy_rule_awaits_trust(rule))
+        vec_push(&answer->candidates, (struct candidate){.rule = rule, .loss = LOSS_UNTRUSTED});
+}
+
 static int answer_host(const struct plan *plan, const char *asked, struct answer *answer, struct err *err)
 {
     struct arena *arena = plan->policy->arena;
@@ -219,6 +226,10 @@ static int answer_host(const struct plan *plan, const char *asked, struct answer
     bool is_judged = allowed && decide_judges_requests(plan->policy, &host, port);
     if (is_judged)
         answer->candidates.count = 0; /* its rules on requests add up */
+    vec_each (const struct rule, rule, &plan->policy->rules)
+        add_untrusted(answer, rule,
+                      rule->verb == VERB_CONNECT && (!rule->host.port || rule->host.port == port) &&
+                          host_covers(&rule->host, &host));
     answer->sentence =
         is_judged         ? "can be reached; rules judge each request (`bawn why GET https://HOST/PATH`)"
         : allowed         ? "can be reached"
@@ -278,6 +289,9 @@ static void answer_variable(const struct plan *plan, const char *name, struct an
                        : passes     ? "is passed on with your value, if you have one"
                        : answer->decides ? "is not passed on: a rule unsets it"
                                          : "is not passed on: no rule names it";
+    vec_each (const struct rule, rule, &plan->policy->rules)
+        add_untrusted(answer, rule,
+                      rule->verb == VERB_ENV && pattern_matches_name(rule->env.name, name, strlen(name)));
     suggest(answer, name, passes ? "unset" : "env", NULL);
 }
 
