@@ -82,7 +82,7 @@ static void summary_print(const struct world *world, const struct args *args,
         run_summary_add_line(summary, &out);
     else if (summary->changed->mode == RECORD_REVIEW && summary->changed->count)
         say_waiting(world, summary);
-    put(world->err, &out);
+    put_err(world, &out);
 }
 
 /* Runs the command of --on-exit, after the session has ended. */

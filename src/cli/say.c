@@ -11,11 +11,16 @@
 #include "base/attr.h"
 #include "report/messages.h"
 
+static bool knows_escapes(const struct world *world)
+{
+    const char *terminal = caller_variable(&world->caller, "TERM");
+    return terminal && strcmp(terminal, "dumb") != 0;
+}
+
 static bool colours_wanted(const struct world *world, bool is_terminal)
 {
-    const char *no_color = caller_variable(&world->caller, "NO_COLOR"),
-               *terminal = caller_variable(&world->caller, "TERM");
-    return is_terminal && !(no_color && *no_color) && terminal && strcmp(terminal, "dumb") != 0;
+    const char *no_color = caller_variable(&world->caller, "NO_COLOR");
+    return is_terminal && !(no_color && *no_color) && knows_escapes(world);
 }
 
 struct style style_for_out(const struct world *world, const char *home)
@@ -31,6 +36,24 @@ struct style style_for_err(const struct world *world)
 void put(FILE *stream, const struct buf *buf)
 {
     fwrite(buf_text(buf), 1, buf->size, stream);
+}
+
+/*
+ * A command could leave the terminal so that nobody sees what bawn writes next: in the middle of a title, which takes in all
+ * that follows, with invisible letters, or with two lines in which everything scrolls away. None of this moves the cursor: the
+ * region that scrolls is reset between saving and restoring its place.
+ */
+void put_err(const struct world *world, const struct buf *buf)
+{
+    static const char unfinished[] = "\030\033\\", letters[] = "\033[0m\033(B\017",
+                      margins[] = "\033[?69l\033[?7h\0337\033[r\0338";
+    if (!buf->size)
+        return;
+    if (world->screen_is_spoilt && *world->screen_is_spoilt) {
+        fprintf(world->err, "%s%s%s", unfinished, letters, margins);
+        *world->screen_is_spoilt = false;
+    }
+    put(world->err, buf);
 }
 
 void ask_begin(const struct world *world, const char *question)
@@ -56,7 +79,7 @@ void say_problem(const struct world *world, const char *message, const char *hin
     struct style style = style_for_err(world);
     auto_buf struct buf out = {0};
     report_add_problem(&out, &style, message, hint);
-    put(world->err, &out);
+    put_err(world, &out);
 }
 
 int say_err(const struct world *world, const struct err *err)
@@ -83,12 +106,12 @@ static void speaker_note(const struct speaker *speaker, const char *message, con
     struct style style = style_for_err(world);
     auto_buf struct buf out = {0};
     report_add_note(&out, &style, message, hint);
-    put(world->err, &out);
+    put_err(world, &out);
 }
 
 static void speaker_show(const struct speaker *speaker, const struct buf *text)
 {
-    put(world_of(speaker)->err, text);
+    put_err(world_of(speaker), text);
 }
 
 /*
@@ -161,7 +184,9 @@ static bool speaker_ask(const struct speaker *speaker, const char *question, cha
 {
     const struct world *world = world_of(speaker);
     struct termios modes = ready_terminal(world);
-    fputs(question, world->err);
+    auto_buf struct buf out = {0};
+    buf_add_str(&out, question);
+    put_err(world, &out);
     fflush(world->err);
     bool is_heard = hear_answer(world, ret_answer, size);
     if (modes.c_lflag & ICANON)
@@ -180,8 +205,17 @@ static void speaker_show_progress(const struct speaker *speaker, const char *lin
         return;
     int columns = ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : USUAL_COLUMNS;
     columns = (columns < MOST_COLUMNS ? columns : MOST_COLUMNS) - 1;
-    fprintf(world->err, "\r%-*.*s\r", columns, columns, line);
+    auto_buf struct buf out = {0};
+    buf_printf(&out, "\r%-*.*s\r", columns, columns, line);
+    put_err(world, &out);
     fflush(world->err);
+}
+
+static void speaker_command_ended(const struct speaker *speaker)
+{
+    const struct world *world = world_of(speaker);
+    if (world->screen_is_spoilt)
+        *world->screen_is_spoilt = world->err_is_terminal && knows_escapes(world);
 }
 
 void world_set_speaker(struct world *world)
@@ -196,6 +230,7 @@ void world_set_speaker(struct world *world)
         .show = speaker_show,
         .ask = speaker_ask,
         .show_progress = speaker_show_progress,
+        .command_ended = speaker_command_ended,
     };
     world->caller.speaker = &world->speaker;
 }

@@ -11,6 +11,8 @@ struct style style_for_err(const struct world *world);
 
 /* Writes the whole buffer, including NUL bytes. */
 void put(FILE *stream, const struct buf *buf);
+void put_err(const struct world *world,
+             const struct buf *buf); /* also seen after a command that spoilt the terminal */
 
 /* Asks a question; any answer but yes is no. */
 bool ask(const struct world *world, const char *question);

@@ -11,6 +11,8 @@ struct world {
     bool repairs;           /* repair killed sessions before a verb that deals with sessions */
     FILE *in, *out, *err;
     bool in_is_terminal, out_is_terminal, err_is_terminal;
+    bool *
+        screen_is_spoilt; /* a command had the terminal of `err`, and nothing was written there since; may be NULL */
 };
 
 /* Makes the engine speak on these streams. The world must not move afterwards. */

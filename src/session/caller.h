@@ -37,6 +37,9 @@ struct speaker {
     /* Returns false without an answer: at the end of input and on Ctrl-C. */
     bool (*ask)(const struct speaker *speaker, const char *question, char *ret_answer, int size);
     void (*show_progress)(const struct speaker *speaker, const char *line); /* "" erases the line */
+    void (*command_ended)(
+        const struct speaker
+            *speaker); /* what the command left on the terminal must hide nothing; may be NULL */
 };
 
 struct caller {

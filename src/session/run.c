@@ -276,6 +276,8 @@ static void carry_out_plan(struct run *run)
         run->launched.has_ended = prepared == 0;
         trace_point(trace, "outside", "the command has ended");
         tell_ended(run);
+        if (run->caller.speaker->command_ended)
+            run->caller.speaker->command_ended(run->caller.speaker);
     }
     if (prepared < 0 && outcome.status == STATUS_NOT_FOUND)
         run_explain_missing(run, &err);
