@@ -156,51 +156,108 @@ static bool append(int fd, const struct buf *record)
 }
 
 /*
- * The size from which a journal takes no more records of this event. A command can cause any number of records, so each kind leaves
- * room for those that matter more: ordinary ones for refusals, refusals for held files and limits, and all of these for tripwires
- * and the end of the run.
+ * Kinds of records that must not be kept out by others, and the size from which a journal takes no more of them, but for their share. A
+ * command can cause any number of records, so each kind leaves room for those that matter more: ordinary ones for refusals, refusals for held
+ * files and limits, and all of these for tripwires and the end of the run.
  */
-static uint64_t largest_for(const char *event)
+enum {
+    SHARE = 64, /* kibibytes for each kind, however large the journal is */
+    ORDINARY = 6 * 1024,
+    REFUSALS = 8 * 1024,
+    HELD = REFUSALS + 256,
+    TRIPWIRES = HELD + 384,
+    LAST_WORDS = TRIPWIRES + 128
+};
+
+static const struct kind {
+    const char *event,
+        *what; /* `what` is NULL, or the text of that field: the records are a kind of their own */
+    uint64_t kibibytes;
+} kinds[] = {
+    {"end", NULL, UINT32_MAX},
+    {"failed", NULL, LAST_WORDS},
+    {"killed", NULL, LAST_WORDS},
+    {"tripwire", NULL, TRIPWIRES},
+    {"secret-misused", NULL, TRIPWIRES},
+    {"leak", NULL, TRIPWIRES},
+    {"held", NULL, HELD},
+    {"kept", NULL, HELD},
+    {"restored", NULL, HELD},
+    {"seen", NULL, HELD},
+    {"not-checked", NULL, HELD},
+    {"not-held", NULL, HELD},
+    {"replaced", NULL, HELD},
+    {"reopened", NULL, HELD},
+    {"pinned-again", NULL, HELD},
+    {"pin-lost", NULL, HELD},
+    {"limit", NULL, HELD},
+    {"refused", NULL, REFUSALS},
+    {"forge", "pushed", ORDINARY},
+    {"forge", NULL, ORDINARY},
+    {"ssh-key", NULL, ORDINARY},
+    {"ssh-key-refused", NULL, ORDINARY},
+    {"guarded", NULL, ORDINARY},
+    {"asked", NULL, ORDINARY},
+    {"answered", NULL, ORDINARY},
+    {"allowed", NULL, ORDINARY},
+    {"published", NULL, ORDINARY},
+    {"published-port", NULL, ORDINARY},
+    {"connected", NULL, ORDINARY},
+    {"unreachable", NULL, ORDINARY},
+    {"secret", NULL, ORDINARY},
+    {"secret-trouble", NULL, ORDINARY},
+    {"vault-died", NULL, ORDINARY},
+    {"helper-died", NULL, ORDINARY},
+    {"network-trouble", NULL, ORDINARY},
+    {"opened-socket", NULL, ORDINARY},
+    {"sync", NULL, ORDINARY},
+    {"sync-conflict", NULL, ORDINARY},
+    {"sync-failed", NULL, ORDINARY},
+    {"left", NULL, ORDINARY},
+};
+_Static_assert(array_len(kinds) <= JOURNAL_KINDS, "each kind has a share");
+
+/* The text of the field `what` in a record that is to be added; "" where it has none. */
+static const char *what_of(const char *const *texts)
 {
-    enum {
-        ORDINARY = 6 * 1024,
-        REFUSALS = 8 * 1024,
-        HELD = REFUSALS + 256,
-        TRIPWIRES = HELD + 384,
-        LAST_WORDS = TRIPWIRES + 128
-    };
-    static const struct {
-        const char *event;
-        uint64_t kibibytes;
-    } reserved[] = {
-        {"end", UINT32_MAX},
-        {"failed", LAST_WORDS},
-        {"killed", LAST_WORDS},
-        {"tripwire", TRIPWIRES},
-        {"secret-misused", TRIPWIRES},
-        {"leak", TRIPWIRES},
-        {"held", HELD},
-        {"kept", HELD},
-        {"restored", HELD},
-        {"seen", HELD},
-        {"not-checked", HELD},
-        {"pin-lost", HELD},
-        {"limit", HELD},
-        {"refused", REFUSALS},
-    };
-    uint64_t kibibytes = ORDINARY;
-    for (size_t i = 0; i < array_len(reserved); i++) {
-        if (strcmp(event, reserved[i].event) == 0)
-            kibibytes = reserved[i].kibibytes;
+    for (const char *const *pair = texts + 1; pair[0] && pair[1]; pair += 2) {
+        if (strcmp(pair[0], "what") == 0)
+            return pair[1];
     }
-    return kibibytes * 1024;
+    return "";
+}
+
+/* Does the journal take such a record now? If so, *ret_share is what its bytes count towards, or NULL: the journal's size. */
+static bool has_room(struct journal *journal, const char *const *texts, uint64_t **ret_share)
+{
+    uint64_t largest = ORDINARY;
+    *ret_share = NULL;
+    for (size_t i = 0; i < array_len(kinds); i++) {
+        if (strcmp(texts[0], kinds[i].event) != 0 ||
+            (kinds[i].what && strcmp(what_of(texts), kinds[i].what) != 0))
+            continue;
+        largest = kinds[i].kibibytes;
+        *ret_share = &journal->shares[i];
+        break;
+    }
+    if (journal->size < largest * 1024) {
+        *ret_share = NULL;
+        return true;
+    }
+    return *ret_share && **ret_share < (uint64_t)SHARE * 1024;
+}
+
+void journal_leave_out(struct journal *journal)
+{
+    journal->lost += journal->fd >= 0;
 }
 
 void journal_add(struct journal *journal, const char *const *texts)
 {
+    uint64_t *share;
     if (journal->fd < 0)
         return;
-    if (journal->size >= largest_for(texts[0])) {
+    if (!has_room(journal, texts, &share)) {
         journal->lost++;
         return;
     }
@@ -224,7 +281,7 @@ void journal_add(struct journal *journal, const char *const *texts)
     memcpy(journal->chain, chain, sizeof(chain));
     journal->next++;
     journal->lost = 0;
-    journal->size += record.size;
+    *(share ? share : &journal->size) += record.size;
 }
 
 int journal_verify(int folder_fd, const char *name, struct journal_end *ret_end, struct err *err)

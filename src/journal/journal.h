@@ -4,7 +4,8 @@
  *
  * Nothing here stops a run: a disk that is full costs records, and the next record that can be written says how many. So
  * does a journal that has grown to its largest size. A part of that size is reserved for refusals, a part for held files and limits, and
- * a part for tripwires; the end is always written.
+ * a part for tripwires; the end is always written. What a run was given, used or was refused has a share for each kind of record: no number of
+ * records keeps out one of another kind.
  */
 #pragma once
 
@@ -49,12 +50,15 @@ void redact_add(struct buf *out, const struct secrets *secrets, const char *text
 
 /* --- journal.c --- */
 
+enum { JOURNAL_KINDS = 48 };
+
 struct journal {
     int fd; /* -1: nothing is recorded */
     uint64_t next;
-    uint64_t lost;                 /* records that could not be written */
-    uint64_t size;                 /* of the file */
-    const struct secrets *secrets; /* left out of every record; may be NULL */
+    uint64_t lost;                  /* records that could not be written */
+    uint64_t size;                  /* of the file, but for records on the shares of their kinds */
+    uint64_t shares[JOURNAL_KINDS]; /* bytes that were written on each */
+    const struct secrets *secrets;  /* left out of every record; may be NULL */
     char chain[SHA256_HEX_SIZE];
 };
 
@@ -70,6 +74,9 @@ void journal_close(struct journal *journal);
  */
 #define journal_event(journal, ...) journal_add((journal), (const char *const[]){__VA_ARGS__, NULL})
 void journal_add(struct journal *journal, const char *const *texts);
+
+/* There was an event that is not recorded, because its source has too many. The next record counts it as lost. */
+void journal_leave_out(struct journal *journal);
 
 /* Checks a journal from its first record on. On failure the error names the record at which the chain breaks. */
 struct journal_end {

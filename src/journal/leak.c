@@ -21,8 +21,17 @@ static void note(struct leak_search *search, enum leak_kind kind, const char *na
         if (search->found[i].kind == kind && strcmp(search->found[i].name, name) == 0)
             return;
     }
-    if (search->found_count < LEAK_MOST_FOUND)
-        search->found[search->found_count++] = (struct leak_found){kind, name};
+    size_t place = search->found_count;
+    if (place ==
+        LEAK_MOST_FOUND) { /* the less certain gives way: a command can make up keys of many formats */
+        place = 0;
+        for (size_t i = 1; i < LEAK_MOST_FOUND; i++)
+            place = search->found[i].kind < search->found[place].kind ? i : place;
+        if (search->found[place].kind >= kind)
+            return;
+    }
+    search->found_count += place == search->found_count;
+    search->found[place] = (struct leak_found){kind, name};
 }
 
 static void judge(struct leak_search *search, struct bytes text)

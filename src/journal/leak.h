@@ -96,7 +96,7 @@ struct leak_run {
     struct leak_group groups[LEAK_BASE64_LANES];
 };
 
-enum { LEAK_MOST_FOUND = 8 }; /* different ones in one message; no more are told */
+enum { LEAK_MOST_FOUND = 8 }; /* different ones in one message; of more, the most certain are told */
 
 struct leak_found {
     enum leak_kind kind;

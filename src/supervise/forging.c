@@ -312,10 +312,14 @@ static void take_told(struct forging *forging, const struct forging_connection *
 {
     const char *fate = strsep(&line, " "), *before = strsep(&line, " "), *after = strsep(&line, " ");
     bool is_known = strcmp(fate, "pushed") == 0 || strcmp(fate, "refused") == 0;
-    if (!is_known || !after || !line || forging->events++ >= MOST_EVENTS)
+    if (!is_known || !after || !line)
         return;
-    journal_event(forging->journal, "forge", "repository", connection->repository, "what", fate, "ref", line,
-                  "before", before, "after", after);
+    /* What was pushed is not counted: no number of refusals hides it, and the journal has a largest size. */
+    if (*fate == 'r' && forging->events++ >= MOST_EVENTS)
+        journal_leave_out(forging->journal);
+    else
+        journal_event(forging->journal, "forge", "repository", connection->repository, "what", fate, "ref",
+                      line, "before", before, "after", after);
 }
 
 static int link_ready(void *self, short events not_used, struct err *err not_used)
@@ -363,7 +367,9 @@ static void note(struct forging *forging, const char *repository, const char *wh
 {
     char number[16];
     snprintf(number, sizeof(number), "%d", pid);
-    if (forging->events++ < MOST_EVENTS)
+    if (forging->events++ >= MOST_EVENTS)
+        journal_leave_out(forging->journal);
+    else
         journal_event(forging->journal, "forge", "repository", repository, "what", what, "why", why,
                       "program", program, "pid", number);
 }

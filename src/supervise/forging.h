@@ -26,7 +26,7 @@ struct forging {
     struct loop *loop;
     const char *ssh, *relay; /* the programs; NULL: not found */
     VEC(struct forging_connection) connections;
-    size_t events; /* that were recorded */
+    size_t events; /* but for refs that were pushed */
 };
 
 void forging_begin(struct forging *forging, const struct plan *plan, const char *const *environment,

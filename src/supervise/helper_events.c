@@ -191,8 +191,12 @@ static void take_event(struct network *network, char *line)
         helper_confirm(network, (unsigned)strtoul(number, NULL, 10), rest ? rest : "");
         return;
     }
-    if (network->events++ >= MOST_EVENTS)
+    bool is_alarm =
+        strcmp(what, "leak") == 0 || strcmp(what, "misused") == 0; /* they have limits of their own */
+    if (!is_alarm && network->events++ >= MOST_EVENTS) {
+        journal_leave_out(network->journal);
         return;
+    }
     if (strcmp(what, "trouble") == 0) {
         journal_event(network->journal, "network-trouble", "why", rest ? rest : "");
         return;

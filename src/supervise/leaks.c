@@ -7,7 +7,7 @@
 #include "journal/leaked.h"
 #include "supervise/vault.h"
 
-enum { MOST_LEAKS = 256 }; /* a helper that was taken over must not fill the disk */
+enum { MOST_LEAKS = 256 }; /* of a kind: a helper that was taken over must not fill the disk */
 
 /* What is done about them; NULL: nothing is searched. */
 static const char *answer_to_leaks(const struct vault *vault)
@@ -133,8 +133,12 @@ void leaks_note(void *self, char *rest)
     const char *host = strsep(&rest, " "), *port = rest ? strsep(&rest, " ") : NULL,
                *kind_word = rest ? strsep(&rest, " ") : NULL, *done = rest ? strsep(&rest, " ") : NULL;
     enum leak_kind kind = rest ? leak_kind_named(kind_word) : LEAK_NONE;
-    if (!kind || vault->leaked.count == MOST_LEAKS)
+    if (!kind)
         return;
+    if (vault->leak_counts[kind]++ >= MOST_LEAKS) {
+        journal_leave_out(vault->journal);
+        return;
+    }
     struct leaked leaked = {.what = leak_what(&vault->arena, kind, printable(&vault->arena, rest)),
                             .host = printable(&vault->arena, host),
                             .is_stopped = strcmp(done, "stopped") == 0};

@@ -176,7 +176,9 @@ static void note_refused(struct signing *signing, const struct signing_connectio
 {
     struct arena arena = {0};
     struct refused_key refused = {.key = rule ? rule->key->key : "another key", .why = why};
-    if (signing->events++ < MOST_EVENTS)
+    if (signing->events++ >= MOST_EVENTS)
+        journal_leave_out(signing->journal);
+    else
         journal_event(signing->journal, "ssh-key-refused", "key", refused.key, "user", user, "why", why,
                       "program", connection->client.program, "pid",
                       arena_printf(&arena, "%d", (int)connection->client.pid));

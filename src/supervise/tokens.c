@@ -62,8 +62,12 @@ void tokens_note(struct vault *vault, char *rest)
     const char *what = strsep(&rest, " "), *repository = rest ? strsep(&rest, " ") : NULL,
                *before = rest ? strsep(&rest, " ") : NULL, *after = rest ? strsep(&rest, " ") : NULL;
     bool is_known = repository && vault_placeholder(vault, repository) && (!before || (after && rest));
-    if (!is_known || !text_is_among(what, known, array_len(known)) || vault->git_events++ >= MOST_EVENTS)
+    if (!is_known || !text_is_among(what, known, array_len(known)))
         return;
-    journal_event(vault->journal, "forge", "repository", repository, "what", what, "ref", rest, "before",
-                  before, "after", after);
+    /* What was pushed is not counted: nothing else hides it, and the journal has a largest size. */
+    if (strcmp(what, "pushed") != 0 && vault->git_events++ >= MOST_EVENTS)
+        journal_leave_out(vault->journal);
+    else
+        journal_event(vault->journal, "forge", "repository", repository, "what", what, "ref", rest, "before",
+                      before, "after", after);
 }

@@ -72,7 +72,11 @@ static void note_secret_trouble(struct vault *vault, const char *name, const cha
 /* A command can cause many such records: they are counted apart, so that they hide no alarm. */
 static void note_rejected(struct vault *vault, const char *name)
 {
-    if (vault_placeholder(vault, name) && vault->git_events++ < MOST_EVENTS)
+    if (!vault_placeholder(vault, name))
+        return;
+    if (vault->rejections++ >= MOST_EVENTS)
+        journal_leave_out(vault->journal);
+    else
         note_secret_trouble(vault, name, "was refused by the server");
 }
 
@@ -162,7 +166,7 @@ static void take_of_back(struct vault *vault, char *line)
     else if (strcmp(told, "rejected") == 0)
         note_rejected(vault, rest);
     else if (vault->events++ >= MOST_EVENTS)
-        return;
+        journal_leave_out(vault->journal);
     else if (strcmp(told, "trouble") == 0)
         note_trouble(vault, rest);
     else if (strcmp(told, "ready") == 0)
@@ -171,14 +175,30 @@ static void take_of_back(struct vault *vault, char *line)
         note_happening(vault, told, rest);
 }
 
-/* The helper that says so may be taken over: it can cause a record and a sentence, and nothing else. */
+static bool is_known_misuse(const struct vault *vault, const char *name, const char *host)
+{
+    vec_each (const struct misused, known, &vault->misused) {
+        if (strcmp(known->name, name) == 0 && strcmp(known->host, host) == 0)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * The helper that says so may be taken over: it can cause a record and a sentence, and nothing else. A placeholder that is sent to a host a
+ * thousand times does not hide that another one is.
+ */
 void vault_note_misused(void *self, const char *name, const char *host, const char *port)
 {
     struct vault *vault = self;
-    if (!vault_placeholder(vault, name) || vault->events++ >= MOST_EVENTS)
+    if (!vault_placeholder(vault, name))
         return;
-    journal_event(vault->journal, "secret-misused", "name", name, "host", host, "port", port);
-    if (vault->misused.count == MOST_MISUSED)
+    bool is_new = vault->misused.count < MOST_MISUSED && !is_known_misuse(vault, name, host);
+    if (!is_new && vault->misuses++ >= MOST_EVENTS)
+        journal_leave_out(vault->journal);
+    else
+        journal_event(vault->journal, "secret-misused", "name", name, "host", host, "port", port);
+    if (!is_new)
         return;
     vec_push(&vault->misused,
              (struct misused){arena_str(&vault->arena, name), arena_str(&vault->arena, host)});

@@ -46,8 +46,10 @@ struct vault {
     const char *certificate; /* of the session's authority (PEM) */
     bool is_over;            /* the command has ended: no secret is read for it any more */
     VEC(struct kept_secret) secrets;
-    unsigned asked; /* times that a secret was read */
-    size_t events;  /* lines of the front that were recorded */
+    unsigned asked;             /* times that a secret was read */
+    size_t events;              /* lines of the back that were recorded */
+    size_t misuses, rejections; /* the same, each counted apart, so that nothing hides an alarm … */
+    size_t leak_counts[LEAK_KIND_COUNT]; /* … and for each kind: a command can make up keys */
     size_t
         refused_requests; /* of those, about requests that the policy refuses; counted apart, so that they hide no alarm */
     size_t git_events; /* what git did with repositories whose tokens stay outside; counted apart, too */

@@ -25,8 +25,9 @@ struct front {
     size_t question_count; /* clients with a question that is not answered yet */
     struct buf
         refused; /* the last line about a refused request: a client that tries again is not told of again */
-    bool has_untold;         /* bawn was too busy to be told of one */
-    VEC(const char *) leaks; /* the lines about leaks that bawn was told */
+    bool has_untold;                     /* bawn was too busy to be told of one */
+    VEC(const char *) leaks;             /* the lines about leaks that bawn was told */
+    size_t leak_counts[LEAK_KIND_COUNT]; /* how many of each kind: made-up keys do not hide a known secret */
 };
 
 /* Owns the descriptors from now on: those of a handed connection (kernel/handed.h). `first`: bytes that were read from the client already. */

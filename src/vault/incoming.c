@@ -13,7 +13,7 @@
 enum {
     FAREWELL = 2000,             /* milliseconds */
     LARGEST_DROPPED = 64 * 1024, /* of a refused request's content */
-    MOST_LEAKS = 128,            /* lines about leaks */
+    MOST_LEAKS = 257,            /* lines about leaks of a kind; bawn counts the last one as left out */
     HELD_BACK = 64 * 1024, /* with `leak block`: content that waits until what follows has been searched */
 };
 
@@ -77,7 +77,7 @@ static void tell_leak(struct client *client, const struct leak_found *found, boo
         if (strcmp(front->leaks.at[i], line) == 0)
             return;
     }
-    if (front->leaks.count == MOST_LEAKS)
+    if (front->leak_counts[found->kind]++ >= MOST_LEAKS)
         return;
     vec_push(&front->leaks, arena_str(&front->settings->arena, line));
     front_tell(front, line);

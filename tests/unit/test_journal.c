@@ -433,4 +433,55 @@ TEST(a_journal_that_a_flood_has_filled_still_takes_what_matters)
     remove_state();
 }
 
+TEST(no_number_of_records_keeps_out_one_of_another_kind)
+{
+    static const char *const kinds[] = {
+        "guarded",  "ssh-key", "ssh-key-refused", "forge",    "asked",
+        "answered", "allowed", "connected",       "secret",   "secret-trouble",
+        "refused",  "held",    "replaced",        "tripwire", "leak"};
+    make_state();
+    auto_fd int folder = open_state();
+    struct journal journal;
+    struct err err = {0};
+    char *text = arena_alloc(&state.arena, 4001);
+    memset(text, 'a', 4000);
+    REQUIRE(journal_open(folder, "j", &journal, &err) == 0);
+    CHECK(written_of(&journal, "exec", text, 3000) < 2900); /* the control: there is a limit */
+    CHECK_INT(written_of(&journal, "exec", text, 1), 0);
+    for (size_t i = 0; i < array_len(kinds); i++) {
+        CHECK_INT(written_of(&journal, kinds[i], text, 3), 3);
+        CHECK(written_of(&journal, kinds[i], text, 3000) < 3000);
+    }
+    uint64_t before = journal.next;
+    journal_event(&journal, "forge", "what", "not served");
+    CHECK_INT(journal.next, before); /* the control: those are too many */
+    journal_event(&journal, "forge", "repository", "forge.test/acme/app", "what", "pushed");
+    CHECK_INT(journal.next, before + 1);
+    CHECK_INT(written_of(&journal, "end", text, 1), 1);
+    struct stat status;
+    CHECK_INT(fstatat(folder, "j", &status, 0), 0);
+    CHECK(status.st_size < (off_t)13 << 20);
+    journal_close(&journal);
+    remove_state();
+}
+
+TEST(what_is_left_out_is_counted_by_the_next_record)
+{
+    make_state();
+    auto_fd int folder = open_state();
+    struct journal journal, none = JOURNAL_NONE;
+    struct err err = {0};
+    REQUIRE(journal_open(folder, "j", &journal, &err) == 0);
+    journal_event(&journal, "forge", "what", "refused");
+    journal_leave_out(&journal);
+    journal_leave_out(&journal);
+    CHECK_INT(journal.lost, 2);
+    journal_event(&journal, "end", "status", "0");
+    CHECK_INT(journal.lost, 0);
+    journal_leave_out(&none);
+    CHECK_INT(none.lost, 0);
+    journal_close(&journal);
+    remove_state();
+}
+
 UNIT_MAIN()

@@ -194,6 +194,22 @@ TEST(known_values_and_canaries_are_more_certain_than_formats)
     arena_free(&arena);
 }
 
+/* A command makes up keys of many formats, and sends the secret after them. */
+TEST(no_number_of_keys_hides_a_known_value)
+{
+    struct arena arena = {0};
+    static const char *const beginnings[] = {"ghp_", "gho_", "ghu_", "ghs_",  "ghr_",     "npm_",
+                                             "gsk_", "r8_",  "xai-", "pplx-", "lin_api_", "rk_live_"};
+    auto_buf struct buf keys = {0};
+    for (size_t i = 0; i < array_len(beginnings); i++)
+        buf_printf(&keys, "%sR4nd0mLettersThatNobodyEverUsed01XyzR4nd0mLettersThatNobody\n", beginnings[i]);
+    CHECK_INT(kind_in(buf_text(&keys)), LEAK_KEY); /* the control */
+    CHECK_INT(kind_in(arena_printf(&arena, "%s%s", buf_text(&keys), value)), LEAK_VALUE);
+    CHECK_INT(kind_in(arena_printf(&arena, "%s%s\n%s", buf_text(&keys), value, canary)), LEAK_CANARY);
+    CHECK_INT(kind_in(arena_printf(&arena, "%s\n%s", canary, buf_text(&keys))), LEAK_CANARY);
+    arena_free(&arena);
+}
+
 TEST(private_keys_are_found)
 {
     struct arena arena = {0};

