@@ -29,12 +29,23 @@ size_t utf8_decode(const char *bytes, size_t size, uint32_t *ret_code)
     return length;
 }
 
-/* Characters that steer a terminal or reorder the text around them. */
+/*
+ * Characters that steer a terminal, reorder the text around them, or are not seen: two names that look the same must not be two files, and
+ * no text hides in a text. U+FE0E and U+FE0F are left out, since many emojis have one.
+ */
 static bool is_treacherous(uint32_t code)
 {
-    return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x061c ||
-           (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
-           (code >= 0x2060 && code <= 0x206f) || code == 0xfeff || (code >= 0xe0000 && code <= 0xe007f);
+    static const struct {
+        uint32_t first, last;
+    } ranges[] = {{0x0000, 0x001f}, {0x007f, 0x009f}, {0x00ad, 0x00ad},   {0x034f, 0x034f},  {0x061c, 0x061c},
+                  {0x115f, 0x1160}, {0x17b4, 0x17b5}, {0x180b, 0x180f},   {0x200b, 0x200f},  {0x2028, 0x202e},
+                  {0x2060, 0x206f}, {0x2800, 0x2800}, {0x3164, 0x3164},   {0xfe00, 0xfe0d},  {0xfeff, 0xfeff},
+                  {0xffa0, 0xffa0}, {0xfff0, 0xfffb}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff}};
+    for (size_t i = 0; i < array_len(ranges) && code >= ranges[i].first; i++) {
+        if (code <= ranges[i].last)
+            return true;
+    }
+    return false;
 }
 
 /* How many bytes at the beginning are printable ASCII: nearly all of most texts. */

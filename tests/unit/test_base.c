@@ -175,6 +175,16 @@ TEST(nothing_that_steers_a_terminal_is_printed_raw)
     CHECK_STR(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");
 }
 
+TEST(characters_that_nobody_sees_are_shown)
+{
+    CHECK_STR(printable("soft\u00adhyphen"), "soft\\u{ad}hyphen");
+    CHECK_STR(printable("a\u034fb\u115fc\u3164d\uffa0e\u2800f"),
+              "a\\u{34f}b\\u{115f}c\\u{3164}d\\u{ffa0}e\\u{2800}f");
+    CHECK_STR(printable("a\ufe00\U000e0100\U000e01ef"),
+              "a\\u{fe00}\\u{e0100}\\u{e01ef}"); /* bytes can be hidden in these */
+    CHECK_STR(printable("\u26a0\ufe0f 漢字 \u00ae\u00ac é"), "\u26a0\ufe0f 漢字 \u00ae\u00ac é");
+}
+
 TEST(json_escapes_and_keeps_bytes_that_are_not_utf8)
 {
     auto_buf struct buf out = {0};
