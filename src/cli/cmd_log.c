@@ -102,7 +102,7 @@ static void add_line(const struct view *view, struct buf *out, const struct jour
     const char *lost = journal_record_text(record, "lost");
     if (lost)
         style_add(&view->style, out, COLOUR_YELLOW,
-                  arena_printf(&arena, "  (%s earlier records could not be written)", lost));
+                  arena_printf(&arena, "  (%s earlier events are not recorded)", lost));
     buf_add_char(out, '\n');
 }
 

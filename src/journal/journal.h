@@ -55,7 +55,7 @@ enum { JOURNAL_KINDS = 48 };
 struct journal {
     int fd; /* -1: nothing is recorded */
     uint64_t next;
-    uint64_t lost;                  /* records that could not be written */
+    uint64_t lost;                  /* events that could not be written, or were left out */
     uint64_t size;                  /* of the file, but for records on the shares of their kinds */
     uint64_t shares[JOURNAL_KINDS]; /* bytes that were written on each */
     const struct secrets *secrets;  /* left out of every record; may be NULL */

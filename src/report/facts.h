@@ -21,7 +21,7 @@ void facts_free(struct session_facts *facts);
 /* The first record of an event, or NULL. */
 const struct journal_record *facts_find(const struct session_facts *facts, const char *event);
 
-/* Records that could not be written. */
+/* Events that could not be written, or were too many. */
 uint64_t facts_lost(const struct session_facts *facts);
 
 /* The records that a person should look at, and the verb that shows more. */

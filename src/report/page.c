@@ -104,7 +104,7 @@ static bool add_not_checked(struct buf *out, const struct page *page)
     if (lost)
         buf_printf(out,
                    "<p class=bad>%" PRIu64
-                   " records could not be written: what they would say is not checked.</p>\n",
+                   " events are not recorded: what they would say is not checked.</p>\n",
                    lost);
     return !page->facts->is_whole || page->facts->is_cut || lost;
 }

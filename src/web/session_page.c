@@ -97,10 +97,9 @@ static bool add_not_checked(struct html *page, const struct session_facts *facts
     if (facts->is_cut)
         html_add(page, "<li class=bad>The journal is too large: its end is not checked.</li>\n");
     if (lost)
-        html_add(
-            page,
-            "<li class=bad>%llu records could not be written: what they would say is not checked.</li>\n",
-            (unsigned long long)lost);
+        html_add(page,
+                 "<li class=bad>%llu events are not recorded: what they would say is not checked.</li>\n",
+                 (unsigned long long)lost);
     return !facts->is_whole || facts->is_cut || lost;
 }
 
