@@ -31,7 +31,7 @@ bool event_time(const struct journal_record *record, struct timespec *ret_time);
 
 /* --- glance --- */
 
-/* A session at a glance, from the beginning and the end of its journal. */
+/* A session at a glance. Of a long journal only the beginning, the end and the last denial are parsed. */
 
 struct glance {
     const char *workspace, *command; /* NULL: not known */
@@ -42,9 +42,9 @@ struct glance {
     const char *status;              /* of its end; NULL: none recorded */
     bool has_ended;                  /* its end was recorded */
     bool was_killed;
-    const char *refusal;       /* the last one among the latest records, as a sentence; or NULL */
+    const char *refusal;       /* the last one, as a sentence; or NULL */
     const char *refusal_event; /* the event of that record */
-    size_t connections, refusals, tripwires; /* of the records that were looked at */
+    size_t connections, refusals, tripwires;
 };
 
 /* The text of a field; "" without the field or the record. */
