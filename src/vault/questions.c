@@ -4,7 +4,7 @@
 
 #include "vault/client.h"
 
-enum { MOST_QUESTIONS = 64 }; /* at once: each may take megabytes, with its answer */
+enum { MOST_QUESTIONS = 16 }; /* at once: each may take two megabytes, with its answer */
 
 struct asking {
     struct arena arena;
@@ -152,7 +152,7 @@ bool question_read(struct client *client)
 void question_take_answer(struct client *client, struct bytes bytes)
 {
     struct asking *asking = client->asking;
-    if (!asking)
+    if (!asking || !asking->question.keys.count)
         return;
     if (asking->answer.size + bytes.size <= PULLS_LARGEST_ANSWER)
         buf_add(&asking->answer, bytes.at, bytes.size);
