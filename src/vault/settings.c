@@ -93,10 +93,25 @@ static int take_forge(struct vault_settings *settings, char *rest, struct err *e
     return 0;
 }
 
+/* Is the rule's path one of GraphQL's? A repository, or its owner, may have that name: the path must end in it and in the whole repository. */
+static void find_graphql(struct vault_settings *settings, struct vault_api *api)
+{
+    static const char graphql[] = "/graphql/";
+    const char *path = api->rule.request->path;
+    vec_each (const struct vault_forge, forge, &settings->forges) {
+        size_t size = strlen(path), end = strlen(graphql) + strlen(forge->path);
+        const char *found = size >= end ? path + size - end : "";
+        if (strcmp(forge->secret, api->secret) == 0 && text_starts_with(found, graphql) &&
+            strcmp(found + strlen(graphql), forge->path) == 0) {
+            api->graphql = arena_copy(&settings->arena, path, size - strlen(forge->path) - 1);
+            api->repository = forge->path;
+        }
+    }
+}
+
 /* "SECRET OBJECT", for requests to an API. bawn wrote the object from a rule that it has parsed. */
 static int take_api(struct vault_settings *settings, char *rest, struct err *err)
 {
-    static const char graphql[] = "/graphql/";
     static const struct source source = {.name = "settings", .layer = LAYER_USER};
     struct arena *arena = &settings->arena;
     struct diags diags = {.arena = arena};
@@ -109,11 +124,8 @@ static int take_api(struct vault_settings *settings, char *rest, struct err *err
     if (!is_one)
         return err_set(err, "the requests that the token of '%s' goes with are not understood", secret);
     struct vault_api api = {.secret = arena_str(arena, secret), .rule = rules.at[0]};
-    const char *path = api.rule.request->path, *found = strstr(path, graphql);
-    if (found && api.rule.request->is_literal) {
-        api.graphql = arena_copy(arena, path, (size_t)(found - path) + strlen(graphql) - 1);
-        api.repository = found + strlen(graphql);
-    }
+    if (api.rule.request->is_literal)
+        find_graphql(settings, &api);
     vec_push(&settings->apis, api);
     return 0;
 }

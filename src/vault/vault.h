@@ -114,7 +114,8 @@ struct vault_settings {
 /*
  * Lines `secret NAME PLACEHOLDER HOST:PORT…`, `token KIND ENTRY NAME PLACEHOLDER HOST:PORT…`, `forge SECRET USER HOST:PORT PATH LETTERS REF…` (a
  * letter is r, f, d, o for a right, or -), `api SECRET HOST:PORT/PATH METHODS`, `leak warn|block KEY`, `known KIND SIZE HASH NAME`, and `rule LAYER LOCKED VERB OBJECT`, with a tab and
- * the rule's place after it. After the line of a secret, `carrier KIND [NAME]` and `issued yes` are about it.
+ * the rule's place after it. After the line of a secret, `carrier KIND [NAME]` and `issued yes` are about it. Lines of repositories
+ * stand before those of `api`.
  */
 int settings_read(int fd, struct vault_settings *settings, struct err *err) must_check;
 

@@ -352,3 +352,15 @@ def a_rule_of_the_users_opens_graphql_without_the_token(session):
     learned = [body(ATTACKS["another repository"]), body((MAKE, {"i": {**INPUT, "repositoryId": "R_acme_other"}}))]
     assert send(session, learned, policy, "-H 'Authorization: Bearer mine'") == ["200"] * 2  # what passed without the token teaches no id
     assert {event[3] for event in session.lab.take() if event[0] == "graphql"} == {"Bearer mine"}
+
+
+@test
+def repositories_and_owners_named_graphql_are_as_any_other(session):
+    """`/repos/acme/graphql/pulls` has the word in it, and stands for nothing."""
+    for repository in ("acme/graphql", "graphql/foo"):
+        policy = rules(session, repository=repository)
+        assert ask(session, [f"GET /repos/{repository}/pulls"], policy) == ["200"] and asked(session) == [("GET", f"/repos/{repository}/pulls")]
+        owner, name = repository.split("/")
+        question, about = body(QUESTIONS["who and what"]), body((f'{{repository(owner:"{owner}",name:"{name}"){{id}}}}', {}))
+        assert send(session, [question] * 3, policy, targets=["/repos", "/repos/acme/graphql", "/repos/graphql"]) == ["403"] * 3 and asked(session) == []
+        assert send(session, [about], policy) == ["200"] and len(graphql(session)) == 1  # the control
