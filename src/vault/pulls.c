@@ -202,7 +202,8 @@ static const char *judge_repository(struct judge *judge, const struct graphql_fi
 static const char *judge_id(struct judge *judge, const char *id, bool is_repository)
 {
     vec_each (const struct pulls_id, known, &judge->pulls->ids) {
-        if (id && known->is_repository == is_repository && strcmp(known->id, id) == 0)
+        if (id && known->is_repository == is_repository && strcmp(known->id, id) == 0 &&
+            strcmp(known->server, judge->question->server) == 0)
             return set_repository(judge, known->repository);
     }
     return is_repository ? "its id of a repository has come in no answer about one"
@@ -329,13 +330,13 @@ static bool take_members(struct judge *judge, struct json_value object, struct j
 }
 
 const char *pulls_read(const struct pulls *pulls, struct arena *arena, struct bytes content,
-                       const pulls_names *repositories, struct pulls_question *ret_question)
+                       const char *server, const pulls_names *repositories, struct pulls_question *ret_question)
 {
     static const char malformed[] = "it is not one request of GraphQL, as JSON";
     struct judge judge = {
         .pulls = pulls, .arena = arena, .repositories = repositories, .question = ret_question};
     struct json_value object, query = {0};
-    *ret_question = (struct pulls_question){0};
+    *ret_question = (struct pulls_question){.server = server};
     if (!content.size || !json_read(content.at, content.size, &object) || *object.at != '{' ||
         !take_members(&judge, object, &query))
         return malformed;
@@ -357,7 +358,7 @@ const char *pulls_read(const struct pulls *pulls, struct arena *arena, struct by
 
 /* --- answers ---------------------------------------------------------------------------------------------------------- */
 
-static void learn_id(struct pulls *pulls, const char *repository, bool is_repository,
+static void learn_id(struct pulls *pulls, const struct pulls_question *question, bool is_repository,
                      struct json_value object)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-=+/";
@@ -368,11 +369,13 @@ static void learn_id(struct pulls *pulls, const char *repository, bool is_reposi
         pulls->ids.count == PULLS_MOST_IDS)
         return;
     vec_each (const struct pulls_id, known, &pulls->ids) {
-        if (strcmp(known->id, id) == 0)
+        if (strcmp(known->id, id) == 0 && strcmp(known->server, question->server) == 0)
             return;
     }
-    vec_push(&pulls->ids, ((struct pulls_id){arena_str(&pulls->arena, id),
-                                             arena_str(&pulls->arena, repository), is_repository}));
+    struct arena *arena = &pulls->arena;
+    vec_push(&pulls->ids,
+             ((struct pulls_id){arena_str(arena, id), arena_str(arena, question->repository),
+                                arena_str(arena, question->server), is_repository}));
 }
 
 void pulls_learn(struct pulls *pulls, const struct pulls_question *question, struct bytes answer)
@@ -385,12 +388,12 @@ void pulls_learn(struct pulls *pulls, const struct pulls_question *question, str
         struct json_value repository = member(data, question->keys.at[i]);
         if (!repository.size || *repository.at != '{')
             continue;
-        learn_id(pulls, question->repository, true, repository);
+        learn_id(pulls, question, true, repository);
         struct json_value one = member(repository, "pullRequest"), many = member(repository, "pullRequests");
         if (one.size)
-            learn_id(pulls, question->repository, false, one);
+            learn_id(pulls, question, false, one);
         struct json_value nodes = many.size ? member(many, "nodes") : (struct json_value){0};
         for (size_t at = 0; nodes.size && json_next_item(nodes, &at, &pull);)
-            learn_id(pulls, question->repository, false, pull);
+            learn_id(pulls, question, false, pull);
     }
 }

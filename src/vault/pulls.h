@@ -22,6 +22,7 @@ typedef VEC(const char *) pulls_names;
 
 struct pulls_id {
     const char *id, *repository;
+    const char *server; /* that it came from: elsewhere it is another's */
     bool is_repository; /* otherwise of a pull request */
 };
 
@@ -35,15 +36,16 @@ void pulls_free(struct pulls *pulls);
 
 /* A request that may pass. */
 struct pulls_question {
+    const char *server;     /* as it was given */
     const char *repository; /* "acme/app" */
     bool is_change;
     pulls_names keys; /* where the answer has the repository */
     struct buf content;
 };
 
-/* Returns NULL, or a sentence's end that says why the request is refused. */
+/* `server`: "host:port". Returns NULL, or a sentence's end that says why the request is refused. */
 const char *pulls_read(const struct pulls *pulls, struct arena *arena, struct bytes content,
-                       const pulls_names *repositories, struct pulls_question *ret_question) must_check;
+                       const char *server, const pulls_names *repositories, struct pulls_question *ret_question) must_check;
 void pulls_question_free(struct pulls_question *question);
 
 /* Takes the ids from the answer to a question that passed. */

@@ -108,8 +108,9 @@ static bool judge(struct client *client)
         client_refuse(client, "400 Bad Request", "this request is refused");
         return false;
     }
+    const char *server = arena_printf(&asking->arena, "%s:%u", client->host, client->port);
     const char *problem = pulls_read(&client->front->pulls, &asking->arena,
-                                     bytes_of(asking->content.bytes, asking->content.size),
+                                     bytes_of(asking->content.bytes, asking->content.size), server,
                                      &asking->repositories, &asking->question);
     head = sent;
     if (!problem) {

@@ -22,7 +22,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     static const char learned[] =
         "{\"data\":{\"repository\":{\"id\":\"R_1\",\"pullRequest\":{\"id\":\"PR_1\"}}}}";
     const pulls_names names = {.at = repositories, .count = 1};
-    const struct pulls_question asked = {.repository = "acme/app", .keys = {.at = keys, .count = 1}};
+    const struct pulls_question asked = {
+        .server = "server:443", .repository = "acme/app", .keys = {.at = keys, .count = 1}};
     struct bytes text = bytes_of((const char *)bytes, size);
     struct pulls pulls = {0};
     auto_arena struct arena arena = {0};
@@ -30,10 +31,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     pulls_learn(&pulls, &asked, bytes_of(learned, strlen(learned)));
     if (pulls.ids.count != 2)
         abort();
-    if (!pulls_read(&pulls, &arena, text, &names, &question)) {
+    if (!pulls_read(&pulls, &arena, text, "server:443", &names, &question)) {
         struct bytes content = bytes_of(question.content.bytes, question.content.size);
         if (strcmp(question.repository, "acme/app") != 0 ||
-            pulls_read(&pulls, &arena, content, &names, &again) || question.is_change != again.is_change ||
+            pulls_read(&pulls, &arena, content, "server:443", &names, &again) ||
+            question.is_change != again.is_change ||
             !bytes_equal(content, bytes_of(again.content.bytes, again.content.size)))
             abort();
     }

@@ -79,19 +79,21 @@ static struct pulls known;
 static void learn(const char *repository, const char *key, const char *answer)
 {
     const char *keys[] = {key};
-    const struct pulls_question question = {.repository = repository, .keys = {.at = keys, .count = 1}};
+    const struct pulls_question question = {
+        .server = "api.github.com:443", .repository = repository, .keys = {.at = keys, .count = 1}};
     pulls_learn(&known, &question, bytes_of(answer, strlen(answer)));
 }
 
-/* The request as it passes, or why it does not. */
-static const char *passed(const char *request)
+/* The request as it passes to the server, or why it does not. */
+static const char *passed_to(const char *server, const char *request)
 {
     static const char *repositories[] = {"acme/app", "acme/lib"};
     static char result[1024];
     const pulls_names names = {.at = repositories, .count = array_len(repositories)};
     auto_arena struct arena arena = {0};
     struct pulls_question question;
-    const char *problem = pulls_read(&known, &arena, bytes_of(request, strlen(request)), &names, &question);
+    const char *problem =
+        pulls_read(&known, &arena, bytes_of(request, strlen(request)), server, &names, &question);
     if (problem)
         snprintf(result, sizeof(result), "%s", problem);
     else
@@ -99,6 +101,11 @@ static const char *passed(const char *request)
                  question.repository, buf_text(&question.content));
     pulls_question_free(&question);
     return result;
+}
+
+static const char *passed(const char *request)
+{
+    return passed_to("api.github.com:443", request);
 }
 
 TEST(a_request_is_about_one_repository_that_is_named)
@@ -141,6 +148,8 @@ TEST(an_id_counts_where_an_answer_has_it)
         passed(comment),
         "change acme/lib {\"query\":\"mutation { addComment ( input : { subjectId : \\\"PR_9\\\" body : \\\"x\\\" } ) "
         "{ clientMutationId } }\"}");
+    CHECK_STR(passed_to("git.corp:443", comment), unknown);
+    CHECK_STR(passed_to("api.github.com:8443", comment), unknown);
     pulls_free(&known);
 }
 

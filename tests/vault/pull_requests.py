@@ -364,3 +364,16 @@ def repositories_and_owners_named_graphql_are_as_any_other(session):
         question, about = body(QUESTIONS["who and what"]), body((f'{{repository(owner:"{owner}",name:"{name}"){{id}}}}', {}))
         assert send(session, [question] * 3, policy, targets=["/repos", "/repos/acme/graphql", "/repos/graphql"]) == ["403"] * 3 and asked(session) == []
         assert send(session, [about], policy) == ["200"] and len(graphql(session)) == 1  # the control
+
+
+@test
+def an_id_counts_at_the_server_that_it_came_from(session):
+    """Servers count their repositories from one: the same id is another repository's elsewhere."""
+    policy = rules(session, "connect allowed.test/graphql/{forge} GET,POST") + [line.replace("github.com", "allowed.test") for line in rules(session)[1:]]
+    first, change = body(QUESTIONS["by names"]), body(QUESTIONS["comment"])
+    elsewhere, here = "--next -sS -d @body0 -o /dev/null https://allowed.test/graphql", "--next -sS -d @body0 -o /dev/null https://api.github.com/graphql"
+    assert send(session, [first, change], policy, targets=[f"/graphql {elsewhere}", "/graphql"])[1:] == ["200"] and len(graphql(session)) == 3  # the control
+    bodies = [body(QUESTIONS["who and what"]), change]
+    (session.work / "known").write_text(first)
+    assert send(session, bodies, policy, targets=[f"/graphql {elsewhere.replace('body0', 'known')}", "/graphql"])[1:] == ["403"] and len(graphql(session)) == 2
+    assert send(session, bodies, policy, targets=[f"/graphql {here.replace('body0', 'known')}", "/graphql"])[1:] == ["200"]
