@@ -139,14 +139,30 @@ static bool is_plain(enum pulls_type type, const char *field)
     return strcmp(field, "__typename") == 0 || text_has_word(types[type].plain, field);
 }
 
-/* Counts a field, and checks the name that it gets in the answer. Returns what is wrong. */
+static const char *judge_id(struct judge *judge, const char *id, bool is_repository);
+
+/* An argument may lead elsewhere, as the `login` of an organization does. */
+static const char *judge_arguments(struct judge *judge, const struct graphql_pair *pair)
+{
+    const char *problem = NULL;
+    for (; pair && !problem; pair = pair->next) {
+        if (!text_has_word(argument_names, pair->name))
+            problem = arena_printf(judge->arena, "bawn lets no request with the argument `%s` pass there",
+                                   pair->name);
+        else if (strcmp(pair->name, "pullRequestId") == 0)
+            problem = judge_id(judge, text_of(judge, &pair->value), false);
+    }
+    return problem;
+}
+
+/* Counts a field, and checks its arguments and the name that it gets in the answer. Returns what is wrong. */
 static const char *count_field(struct judge *judge, const struct graphql_field *field)
 {
     if (++judge->fields > MOST_FIELDS)
         return "it asks for too much at once";
     if (field->name && strcmp(field->key, field->name) != 0 && text_has_word(key_names, field->key))
         return arena_printf(judge->arena, "`%s` is a name for another field", field->key);
-    return NULL;
+    return judge_arguments(judge, field->arguments);
 }
 
 static const char *judge_fields(struct judge *judge, enum pulls_type type, const struct graphql_field *field)

@@ -54,6 +54,11 @@ enum pulls_type {
     TYPE_MADE_COMMENT,
 };
 
+/* What fields below the first ones may be asked with: how many of them, and which. No argument names another object, but `pullRequestId`, which must be known. */
+static const char argument_names[] =
+    "after affiliations archivedStates author baseRefName before first headRefName includeDeprecated labels "
+    "last number orderBy pullRequestId pullRequestNumber states writersOnly";
+
 enum { MOST_LINKS = 24 };
 
 static const struct {

@@ -220,6 +220,10 @@ ATTACKS = {
     "an escape": ('{repository(owner:"acme",name:"\\u006fther"){id}}', {}),
     "all repositories": ("{viewer{repositories(first:9){nodes{name}}}}", {}),
     "an organization of the user": ('{viewer{organization(login:"acme"){name}}}', {}),
+    "an organization of an author": (f'{{{ABOUT}{{pullRequest(number:1){{author{{...on User{{organization(login:"secret"){{login}}}}}}}}}}}}', {}),
+    "an organization of the owner": (f'{{{ABOUT}{{owner{{...on User{{organization(login:"secret"){{login}}}}}}}}}}', {}),
+    "whether a check is another's": (f'{{{ABOUT}{{pullRequest(number:1){{commits{{nodes{{commit{{statusCheckRollup{{contexts{{nodes{{...on CheckRun{{'
+                                     'isRequired(pullRequestId:"PR_acme_other_1")}}}}}}}}}}', {}),
     "the address of the user": ("{viewer{email}}", {}),
     "a token to clone": (f"{{{ABOUT}{{tempCloneToken}}}}", {}),
     "a file": (f'{{{ABOUT}{{object(expression:"HEAD:x"){{...on Blob{{text}}}}}}}}', {}),
