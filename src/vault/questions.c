@@ -73,20 +73,25 @@ bool question_begin(struct client *client, const struct head *head, struct bytes
     return true;
 }
 
-/* The head by which the back knows the repository: its rule's path, and GET for a question that changes nothing. */
-static void write_head(const struct asking *asking, struct arena *arena, struct head *head)
+/*
+ * The head by which the back knows the repository: its rule's path, and GET for a question that changes nothing. Returns what is wrong. Content
+ * without a type could be read as a form, which may have another query in it.
+ */
+static const char *write_head(const struct asking *asking, struct arena *arena, struct head *head)
 {
     const char *target = arena_printf(arena, "%s/%s", asking->path, asking->question.repository);
     head_drop(head, "content-type");
     head_drop(head, "expect");
+    if (head->count == HEAD_MOST_FIELDS)
+        return "it has too many headers";
     head->method = asking->question.is_change ? bytes_of("POST", 4) : bytes_of("GET", 3);
     head->target = bytes_of(target, strlen(target));
     head->framing = FRAMING_LENGTH;
     head->length = asking->question.content.size;
     head->expects = false;
-    if (head->count < HEAD_MOST_FIELDS)
-        head->fields[head->count++] =
-            (struct field){bytes_of("Content-Type", 12), bytes_of("application/json", 16)};
+    head->fields[head->count++] =
+        (struct field){bytes_of("Content-Type", 12), bytes_of("application/json", 16)};
+    return NULL;
 }
 
 /* Its answer teaches nothing. */
@@ -113,13 +118,11 @@ static bool judge(struct client *client)
                                      bytes_of(asking->content.bytes, asking->content.size), server,
                                      &asking->repositories, &asking->question);
     head = sent;
-    if (!problem) {
-        write_head(asking, &asking->arena, &head);
-        if (!client_is_allowed(client, &head))
-            problem =
-                arena_printf(&asking->arena, "no rule allows %.*s %.*s, for which it stands",
-                             (int)head.method.size, head.method.at, (int)head.target.size, head.target.at);
-    }
+    if (!problem)
+        problem = write_head(asking, &asking->arena, &head);
+    if (!problem && !client_is_allowed(client, &head))
+        problem = arena_printf(&asking->arena, "no rule allows %.*s %.*s, for which it stands",
+                               (int)head.method.size, head.method.at, (int)head.target.size, head.target.at);
     if (!problem)
         return client_pass_request(client, &head,
                                    bytes_of(asking->question.content.bytes, asking->question.content.size));

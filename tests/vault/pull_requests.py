@@ -381,3 +381,13 @@ def an_id_counts_at_the_server_that_it_came_from(session):
     (session.work / "known").write_text(first)
     assert send(session, bodies, policy, targets=[f"/graphql {elsewhere.replace('body0', 'known')}", "/graphql"])[1:] == ["403"] and len(graphql(session)) == 2
     assert send(session, bodies, policy, targets=[f"/graphql {here.replace('body0', 'known')}", "/graphql"])[1:] == ["200"]
+
+
+@test
+def content_is_never_sent_without_its_type(session):
+    """A server could take content of no type for a form, and find another query in it."""
+    text = body((f"query($a:String){{{ABOUT}{{id}}}}", {"a": "&query=mutation{mergePullRequest}&"}))
+    code = """print([ask(b"POST /graphql HTTP/1.1\\r\\nHost: api.github.com\\r\\nContent-Length: %d\\r\\nRange: bytes=0-\\r\\nIf-Range: x\\r\\n" % len(text) +
+        b"X: y\\r\\n" * count + b"Connection: close\\r\\n\\r\\n" + text, 'api.github.com')[9:12].decode() for count in (200, 251)])"""
+    done = raw(session, f"text = {text.encode()!r}\n{code}", rules=rules(session))
+    assert done.out == "['200', '403']\n" and len(graphql(session)) == 1, done
