@@ -120,7 +120,10 @@ static bool judge(struct client *client)
     head = sent;
     if (!problem)
         problem = write_head(asking, &asking->arena, &head);
-    if (!problem && !client_is_allowed(client, &head))
+    /* A rule that opens the whole host allows the path as well, which only a request with the token may have. */
+    bool has_token = !problem && repository_api_token(client->front->settings, client->host, client->port,
+                                                      head.method, head.target);
+    if (!problem && (!has_token || !client_is_allowed(client, &head)))
         problem = arena_printf(&asking->arena, "no rule allows %.*s %.*s, for which it stands",
                                (int)head.method.size, head.method.at, (int)head.target.size, head.target.at);
     if (!problem)

@@ -391,3 +391,12 @@ def content_is_never_sent_without_its_type(session):
         b"X: y\\r\\n" * count + b"Connection: close\\r\\n\\r\\n" + text, 'api.github.com')[9:12].decode() for count in (200, 251)])"""
     done = raw(session, f"text = {text.encode()!r}\n{code}", rules=rules(session))
     assert done.out == "['200', '403']\n" and len(graphql(session)) == 1, done
+
+
+@test
+def a_change_that_has_no_token_is_not_sent_by_the_path_of_its_rule(session):
+    """The repository is only read with the token. A rule that opens the host lets changes pass without it, to the path that the server has."""
+    policy = ["connect api.github.com/graphql/{forge} GET,POST", "connect api.github.com/**", rules(session, rights="fetch")[1]]
+    lines = [body(QUESTIONS["by names"]), body(QUESTIONS["comment"])]
+    assert send(session, lines, policy, "-H 'Authorization: Bearer mine'") == ["200"] * 2
+    assert [event[3] for event in session.lab.take() if event[0] == "graphql"] == [f"Bearer {TOKEN}", "Bearer mine"]
