@@ -7,7 +7,7 @@
 #include "vault/graphql.h"
 #include "vault/pulls_fields.h"
 
-enum { MOST_FIELDS = 4096, LONGEST_ID = 128, VARIABLES_DEEPEST = 4 };
+enum { MOST_FIELDS = 4096, LONGEST_ID = 128, VARIABLES_DEEPEST = 4, MOST_MEMBERS = 64 };
 
 /* Names in an answer by which ids are found there: no other field may take one. */
 static const char key_names[] = "id nodes pullRequest pullRequests";
@@ -79,12 +79,15 @@ static bool is_name(const char *text)
     return *text && strspn(text, letters) == strlen(text);
 }
 
-/* Writes a value anew. Objects have plain names, each once: a server must not find another one. Returns false if it has others. */
+/*
+ * Writes a value anew. Objects have plain names, each once: a server must not find another one. Returns false if it has others, or so many that to
+ * compare them would take long.
+ */
 static bool copy_value(struct arena *arena, struct json *out, const char *key, struct json_value value,
                        unsigned depth)
 {
     struct json_value name, item;
-    size_t at = 0;
+    size_t at = 0, members = 0;
     bool is_fine = depth < VARIABLES_DEEPEST;
     if (!is_fine)
         return false;
@@ -102,8 +105,8 @@ static bool copy_value(struct arena *arena, struct json *out, const char *key, s
         is_fine = copy_value(arena, out, NULL, item, depth + 1);
     while (is_fine && *value.at == '{' && json_next_member(value, &at, &name, &item)) {
         const char *text = json_text(arena, name);
-        is_fine = text && is_name(text) && json_is(name, text) && member(value, text).at == item.at &&
-                  copy_value(arena, out, text, item, depth + 1);
+        is_fine = ++members <= MOST_MEMBERS && text && is_name(text) && json_is(name, text) &&
+                  member(value, text).at == item.at && copy_value(arena, out, text, item, depth + 1);
     }
     json_close(out, *value.at == '{' ? '}' : ']');
     return is_fine;
@@ -346,7 +349,8 @@ static bool take_members(struct judge *judge, struct json_value object, struct j
 }
 
 const char *pulls_read(const struct pulls *pulls, struct arena *arena, struct bytes content,
-                       const char *server, const pulls_names *repositories, struct pulls_question *ret_question)
+                       const char *server, const pulls_names *repositories,
+                       struct pulls_question *ret_question)
 {
     static const char malformed[] = "it is not one request of GraphQL, as JSON";
     struct judge judge = {
@@ -389,9 +393,8 @@ static void learn_id(struct pulls *pulls, const struct pulls_question *question,
             return;
     }
     struct arena *arena = &pulls->arena;
-    vec_push(&pulls->ids,
-             ((struct pulls_id){arena_str(arena, id), arena_str(arena, question->repository),
-                                arena_str(arena, question->server), is_repository}));
+    vec_push(&pulls->ids, ((struct pulls_id){arena_str(arena, id), arena_str(arena, question->repository),
+                                             arena_str(arena, question->server), is_repository}));
 }
 
 void pulls_learn(struct pulls *pulls, const struct pulls_question *question, struct bytes answer)

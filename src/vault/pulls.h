@@ -45,7 +45,8 @@ struct pulls_question {
 
 /* `server`: "host:port". Returns NULL, or a sentence's end that says why the request is refused. */
 const char *pulls_read(const struct pulls *pulls, struct arena *arena, struct bytes content,
-                       const char *server, const pulls_names *repositories, struct pulls_question *ret_question) must_check;
+                       const char *server, const pulls_names *repositories,
+                       struct pulls_question *ret_question) must_check;
 void pulls_question_free(struct pulls_question *question);
 
 /* Takes the ids from the answer to a question that passed. */

@@ -1,4 +1,5 @@
 /* Requests by GraphQL about pull requests: how a document is read, which ones pass, and what is learned from answers. */
+#include "base/text.h"
 #include "unit.h"
 #include "vault/graphql.h"
 #include "vault/pulls.h"
@@ -126,6 +127,18 @@ TEST(a_request_is_about_one_repository_that_is_named)
               "it is about two repositories");
     CHECK_STR(passed("{\"query\":\"{repository(owner:\\\"acme\\\",name:\\\"x\\\"){id}}\"}"),
               "no `forge` rule with a token is for the repository acme/x");
+}
+
+TEST(variables_have_a_largest_number)
+{
+    for (int most = 64; most <= 65; most++) {
+        char request[1024] = "{\"query\":\"{viewer{login}}\",\"variables\":{\"a\":1";
+        size_t size = strlen(request);
+        for (int i = 1; i < most; i++)
+            size += (size_t)snprintf(request + size, sizeof(request) - size, ",\"a%d\":1", i);
+        snprintf(request + size, sizeof(request) - size, "}}");
+        CHECK(text_starts_with(passed(request), "read acme/app") == (most == 64));
+    }
 }
 
 TEST(an_id_counts_where_an_answer_has_it)
