@@ -159,7 +159,7 @@ def test_killed(place):
 @claim("diff --stat and sessions count the same files, those of a commit too")
 def test_counts(place):
     scratch.need("git")
-    project = repository(place, "counts")
+    project = repository(place, "git-counts")
     project.inside("echo x >>a; git -c user.name=u -c user.email=u@example.com commit -qam two", "--review")
     waiting = int(re.search(r"(\d+) files", project.bawn("sessions"))[1])
     text = project.bawn("diff", "--stat")
