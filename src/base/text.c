@@ -29,6 +29,17 @@ size_t utf8_decode(const char *bytes, size_t size, uint32_t *ret_code)
     return length;
 }
 
+bool text_is_utf8(const char *bytes, size_t size)
+{
+    uint32_t ignored;
+    for (size_t at = 0, length; at < size; at += length) {
+        length = utf8_decode(bytes + at, size - at, &ignored);
+        if (!length)
+            return false;
+    }
+    return true;
+}
+
 /*
  * Characters that steer a terminal, reorder the text around them, or are not seen: two names that look the same must not be two files, and
  * no text hides in a text. U+FE0E and U+FE0F are left out, since many emojis have one.

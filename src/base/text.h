@@ -15,6 +15,8 @@
 /* Decodes one UTF-8 sequence strictly; returns its length, or 0 where the bytes are not one. */
 size_t utf8_decode(const char *bytes, size_t size, uint32_t *ret_code);
 
+bool text_is_utf8(const char *bytes, size_t size);
+
 /* Adds the bytes in printable form; returns the number of columns (code points) that were added. */
 size_t text_add_printable(struct buf *buf, const char *bytes, size_t size);
 

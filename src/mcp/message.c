@@ -30,13 +30,7 @@ static bool is_integer(struct json_value value)
 /* A string that the reply can repeat as it is. */
 static bool is_repeatable(struct json_value value)
 {
-    uint32_t ignored;
-    for (size_t at = 0, length; at < value.size; at += length) {
-        length = utf8_decode(value.at + at, value.size - at, &ignored);
-        if (!length)
-            return false;
-    }
-    return *value.at == '"';
+    return *value.at == '"' && text_is_utf8(value.at, value.size);
 }
 
 const char *mcp_identifier(struct arena *arena, struct json_value value)

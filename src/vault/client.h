@@ -117,6 +117,9 @@ bool client_is_clogged(const struct client *client);
 /* Reads what has come of a request. Returns whether something was done. */
 bool client_read_request(struct client *client);
 
+/* The head is taken: the content is read next, in this state, and a client that waits for our word gets it. */
+void client_begin_content(struct client *client, const struct head *head, enum client_state state);
+
 /* What the other files do with requests. client_refuse_request answers when the content has ended; `head` is what the client sent. */
 void client_drop_input(struct client *client, size_t size);
 void client_refuse_request(struct client *client, const struct refusal *refusal, const struct head *head);

@@ -68,12 +68,23 @@ static struct word string_at(const char *at)
     return (struct word){*end == '"' && !is_block ? WORD_STRING : WORD_BAD, at, (size_t)(end + 1 - at)};
 }
 
-static struct word word_at(const char *at)
+static size_t name_size(const char *at)
 {
-    at += strspn(at, " \t\r\n,");
     size_t size = 0;
     while (is_name_byte(at[size]))
         size++;
+    return size;
+}
+
+bool graphql_is_name(const char *text)
+{
+    return *text && !text[name_size(text)];
+}
+
+static struct word word_at(const char *at)
+{
+    at += strspn(at, " \t\r\n,");
+    size_t size = name_size(at);
     if (!*at)
         return (struct word){WORD_END, at, 0};
     if (*at == '"')

@@ -60,5 +60,8 @@ const char *graphql_read(struct arena *arena, const char *text, struct graphql_d
     must_check;
 void graphql_free(struct graphql_document *document);
 
+/* Is it made of the bytes that names have? */
+bool graphql_is_name(const char *text);
+
 /* The value of the argument, or of the member; NULL: there is none of this name. */
 const struct graphql_value *graphql_find(const struct graphql_pair *pairs, const char *name);

@@ -238,14 +238,19 @@ void client_refuse_request(struct client *client, const struct refusal *refusal,
     client->state = CLIENT_REFUSED;
 }
 
+/* The rule that decides about the request; NULL: there is none. */
+static const struct rule *rule_for(const struct client *client, const struct asked_request *request)
+{
+    const struct host_object host = {.kind = HOST_NAME, .name = client->host, .port = client->port};
+    return decide_request(&client->front->settings->policy, &host, client->port, request, NULL).decides;
+}
+
 bool client_is_allowed(struct client *client, const struct head *head)
 {
     static struct asked_request request;
-    const struct host_object host = {.kind = HOST_NAME, .name = client->host, .port = client->port};
     if (request_read(head->method, head->target, &request))
         return false;
-    const struct rule *rule =
-        decide_request(&client->front->settings->policy, &host, client->port, &request, NULL).decides;
+    const struct rule *rule = rule_for(client, &request);
     return rule && rule->verb == VERB_CONNECT;
 }
 
@@ -253,7 +258,6 @@ bool client_is_allowed(struct client *client, const struct head *head)
 static bool judge(struct client *client, const struct head *head)
 {
     static struct asked_request request;
-    const struct host_object host = {.kind = HOST_NAME, .name = client->host, .port = client->port};
     const char *problem = request_read(head->method, head->target, &request);
     if (problem) {
         char sentence[256];
@@ -263,7 +267,7 @@ static bool judge(struct client *client, const struct head *head)
         return false;
     }
     const struct vault_settings *settings = client->front->settings;
-    const struct rule *rule = decide_request(&settings->policy, &host, client->port, &request, NULL).decides;
+    const struct rule *rule = rule_for(client, &request);
     bool is_allowed = rule && rule->verb == VERB_CONNECT;
     bool is_refused_to_git = is_allowed && !client->git.forge &&
                              repository_has(settings, client->host, client->port, request.path);
@@ -321,6 +325,16 @@ static bool drop_content(struct client *client)
     if (client->answer_is_last)
         client_begin_farewell(client);
     return true;
+}
+
+void client_begin_content(struct client *client, const struct head *head, enum client_state state)
+{
+    if (head->expects)
+        stream_write(&client->stream, bytes_of("HTTP/1.1 100 Continue\r\n\r\n", 25));
+    body_begin(&client->body, head);
+    client->answer_is_last = head->is_last;
+    client->deadline = now_milliseconds() + VAULT_PATIENCE;
+    client->state = state;
 }
 
 static void refuse_malformed(struct client *client, const char *problem)
@@ -431,15 +445,11 @@ static bool read_head(struct client *client)
         return client->state == CLIENT_PUSH;
     }
     pass_head(client, &head, bytes_of(text.bytes, text.size));
-    if (head.expects)
-        stream_write(&client->stream, bytes_of("HTTP/1.1 100 Continue\r\n\r\n", 25));
-    body_begin(&client->body, &head);
-    client->answer_is_last = head.is_last;
+    client_begin_content(client, &head, CLIENT_CONTENT);
     client->is_head = bytes_are(head.method, "head");
     client->has_answer = false;
     client->deadline = 0;
     client_drop_input(client, (size_t)size);
-    client->state = CLIENT_CONTENT;
     if (client->body.state == BODY_DONE)
         client_end_request(client); /* at once: its answer may come in the same round */
     return true;

@@ -61,24 +61,6 @@ static const char *text_of(const struct judge *judge, const struct graphql_value
     return variable.size ? json_text(judge->arena, variable) : NULL;
 }
 
-/* A server may read a text that is not UTF-8 in another way. */
-static bool is_utf8(const char *text)
-{
-    uint32_t code;
-    size_t left = strlen(text), size;
-    while (left && (size = utf8_decode(text, left, &code)) > 0) {
-        text += size;
-        left -= size;
-    }
-    return left == 0;
-}
-
-static bool is_name(const char *text)
-{
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
-    return *text && strspn(text, letters) == strlen(text);
-}
-
 /*
  * Writes a value anew. Objects have plain names, each once: a server must not find another one. Returns false if it has others, or so many that to
  * compare them would take long.
@@ -94,7 +76,7 @@ static bool copy_value(struct arena *arena, struct json *out, const char *key, s
     if (*value.at == '"') {
         const char *text = json_text(arena, value);
         json_str(out, key, text);
-        return text && is_utf8(text);
+        return text && text_is_utf8(text, strlen(text)); /* a server may read other bytes in another way */
     }
     if (*value.at != '{' && *value.at != '[') {
         json_raw(out, key, arena_copy(arena, value.at, value.size));
@@ -105,7 +87,7 @@ static bool copy_value(struct arena *arena, struct json *out, const char *key, s
         is_fine = copy_value(arena, out, NULL, item, depth + 1);
     while (is_fine && *value.at == '{' && json_next_member(value, &at, &name, &item)) {
         const char *text = json_text(arena, name);
-        is_fine = ++members <= MOST_MEMBERS && text && is_name(text) && json_is(name, text) &&
+        is_fine = ++members <= MOST_MEMBERS && text && graphql_is_name(text) && json_is(name, text) &&
                   member(value, text).at == item.at && copy_value(arena, out, text, item, depth + 1);
     }
     json_close(out, *value.at == '{' ? '}' : ']');
@@ -164,7 +146,7 @@ static const char *count_field(struct judge *judge, const struct graphql_field *
     if (++judge->fields > MOST_FIELDS)
         return "it asks for too much at once";
     if (field->name && strcmp(field->key, field->name) != 0 && text_has_word(key_names, field->key))
-        return arena_printf(judge->arena, "`%s` is a name for another field", field->key);
+        return arena_printf(judge->arena, "it calls another field `%s` in the answer", field->key);
     return judge_arguments(judge, field->arguments);
 }
 

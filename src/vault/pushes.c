@@ -39,12 +39,7 @@ void push_begin(struct client *client, const struct head *head, struct bytes tex
     }
     client->front->push_count++;
     client->pushing = pushing_begin(client->front->settings, client->git.forge, text);
-    if (head->expects)
-        stream_write(&client->stream, bytes_of("HTTP/1.1 100 Continue\r\n\r\n", 25));
-    body_begin(&client->body, head);
-    client->answer_is_last = head->is_last;
-    client->deadline = now_milliseconds() + VAULT_PATIENCE;
-    client->state = CLIENT_PUSH;
+    client_begin_content(client, head, CLIENT_PUSH);
 }
 
 /* As a server refuses: git shows it once it has sent everything. */

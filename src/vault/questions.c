@@ -64,12 +64,7 @@ bool question_begin(struct client *client, const struct head *head, struct bytes
         question_end(client);
         return true;
     }
-    if (head->expects)
-        stream_write(&client->stream, bytes_of("HTTP/1.1 100 Continue\r\n\r\n", 25));
-    body_begin(&client->body, head);
-    client->answer_is_last = head->is_last;
-    client->deadline = now_milliseconds() + VAULT_PATIENCE;
-    client->state = CLIENT_QUESTION;
+    client_begin_content(client, head, CLIENT_QUESTION);
     return true;
 }
 
@@ -94,7 +89,7 @@ static const char *write_head(const struct asking *asking, struct arena *arena, 
     return NULL;
 }
 
-/* Its answer teaches nothing. */
+/* Nothing is learned from its answer. */
 static bool pass_as_it_is(struct client *client, const struct head *head)
 {
     struct buf *content = &client->asking->content;

@@ -372,14 +372,20 @@ TEST(secrets_are_left_out)
     arena_free(&state.arena);
 }
 
+static const char *long_text(void)
+{
+    char *text = arena_alloc(&state.arena, 4001);
+    memset(text, 'a', 4000);
+    return text;
+}
+
 TEST(a_journal_has_a_largest_size_and_still_gets_its_end)
 {
     make_state();
     auto_fd int folder = open_state();
     struct journal journal;
     struct err err = {0};
-    char *text = arena_alloc(&state.arena, 4001);
-    memset(text, 'a', 4000);
+    const char *text = long_text();
     REQUIRE(journal_open(folder, "j", &journal, &err) == 0);
     for (int i = 0; i < 3000; i++)
         journal_event(&journal, "refused", "why", text);
@@ -412,8 +418,7 @@ TEST(a_journal_that_a_flood_has_filled_still_takes_what_matters)
     auto_fd int folder = open_state();
     struct journal journal;
     struct err err = {0};
-    char *text = arena_alloc(&state.arena, 4001);
-    memset(text, 'a', 4000);
+    const char *text = long_text();
     REQUIRE(journal_open(folder, "j", &journal, &err) == 0);
     CHECK(written_of(&journal, "exec", text, 3000) < 2900); /* the control: there is a limit */
     CHECK_INT(written_of(&journal, "name", text, 1), 0);
@@ -443,8 +448,7 @@ TEST(no_number_of_records_keeps_out_one_of_another_kind)
     auto_fd int folder = open_state();
     struct journal journal;
     struct err err = {0};
-    char *text = arena_alloc(&state.arena, 4001);
-    memset(text, 'a', 4000);
+    const char *text = long_text();
     REQUIRE(journal_open(folder, "j", &journal, &err) == 0);
     CHECK(written_of(&journal, "exec", text, 3000) < 2900); /* the control: there is a limit */
     CHECK_INT(written_of(&journal, "exec", text, 1), 0);
