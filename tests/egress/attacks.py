@@ -4,6 +4,7 @@ import signal
 import time
 
 import lab as labs
+from processes import children_of, is_alive, name_of
 from session import HELPERS, Host, sanitized_too
 
 TESTS = []
@@ -441,8 +442,7 @@ def with_few_descriptors_names_fail_and_connections_go_on(session):
 
 def helpers_of(pid) -> list:
     """The processes named bawn-egress that this bawn started."""
-    children = open(f"/proc/{pid}/task/{pid}/children").read().split()
-    return [int(child) for child in children if open(f"/proc/{child}/comm").read().strip() == "bawn-egress"]
+    return [child for child in children_of(pid) if name_of(child) == "bawn-egress"]
 
 
 def processor_ticks(pid) -> int:
@@ -503,13 +503,6 @@ def when_the_helper_dies_connections_break_and_the_next_one_is_served_by_another
     assert [event["status"] for event in session.events("helper-died")] == ["137"]
     assert len(session.events("helper-started")) == 2
     assert process.returncode == 0
-
-
-def is_alive(pid) -> bool:
-    try:
-        return open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 @test

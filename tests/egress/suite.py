@@ -112,7 +112,7 @@ class Parts:
             for program in ("bawn-egress", "bawn-vault"):
                 if (pathlib.Path(os.environ["BAWN"]).parent / program).exists():
                     shutil.copy(pathlib.Path(os.environ["BAWN"]).parent / program, folder)
-            for part in {HERE, self.suite.folder, *self.suite.also}:
+            for part in {HERE, HERE.parent / "work", self.suite.folder, *self.suite.also}:
                 shutil.copytree(part, f"{folder}/{part.name}", ignore=shutil.ignore_patterns("__pycache__"))
             become = scratch.become(user, own_etc=is_bare())
             self.run("a user", [*become, "/usr/bin/python3", "-B", f"{folder}/{self.suite.folder.name}/run", *sys.argv[1:]], user.pw_uid,

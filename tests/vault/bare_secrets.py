@@ -9,6 +9,7 @@ import time
 
 from logins_outside import ACCESS, AGENT, FILE, agent, first, on_host, put, wait_for
 from logins_outside import RULES as LOGIN
+from processes import all_below, children_of, is_alive, name_of
 from secrets_outside import RULES, SECRET, caller, requests
 
 TESTS = []
@@ -155,9 +156,9 @@ def nothing_is_left_when_the_warden_is_killed(session):
     process = session.start(RULES, "sh", "-c", "curl -sS -m 20 https://allowed.test/ >/dev/null; echo ready; setsid sleep 321 & exec sleep 321", env=caller(session))
     assert process.stdout.readline() == "ready\n"
     [warden] = [pid for pid in children_of(process.pid) if name_of(pid) == "bawn" and children_of(pid)]
-    wait_for(lambda: [name_of(pid) for pid in below(warden)] == ["sleep", "sleep"])
+    wait_for(lambda: [name_of(pid) for pid in all_below(warden)] == ["sleep", "sleep"])
     vault = [pid for pid in children_of(process.pid) if name_of(pid) == "bawn-vault"]
-    inside = below(warden)
+    inside = all_below(warden)
     assert len(vault) == 2, vault
     began = time.monotonic()
     os.kill(int(warden), signal.SIGKILL)
@@ -175,25 +176,7 @@ def processes_that_read_a_secret_are_waited_for(session):
     asks = "".join(f'curl -sS -m 20 -o /dev/null -H "x-api-key: ${name}" https://allowed.test/{name}; ' for name in names)
     process = session.start(rules, "sh", "-c", asks + "echo asked; read line", env=caller(session))
     assert process.stdout.readline() == "asked\n"
-    left = [pid for pid in children_of(process.pid) if pathlib.Path("/proc", pid, "stat").read_text().rpartition(")")[2].split()[0] == "Z"]
+    left = [pid for pid in children_of(process.pid) if not is_alive(pid)]
     process.communicate("\n", timeout=30)
     assert process.returncode == 0 and len(left) < count - 2, left
     assert [headers["x-api-key"] for _, _, headers, _ in requests(session)] == [f"{name}-0123456789abcdef" for name in names]
-
-
-def name_of(pid) -> str:
-    try:
-        return pathlib.Path("/proc", str(pid), "comm").read_text().strip()
-    except OSError:
-        return ""
-
-
-def children_of(pid) -> list:
-    try:
-        return [child for task in pathlib.Path("/proc", str(pid), "task").iterdir() for child in (task / "children").read_text().split()]
-    except OSError:
-        return []
-
-
-def below(pid) -> list:
-    return [each for child in children_of(pid) for each in (child, *below(child))]

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import urllib.parse
 
+from processes import children_of
 from scratch import PATIENCE
 
 
@@ -56,8 +57,7 @@ class Page:
 
     def server(self):
         """The process that speaks HTTP: the other one's only lasting child."""
-        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children") as children:
-            return int(children.read().split()[0])
+        return children_of(self.process.pid)[0]
 
     def connect(self):
         if self.path:
