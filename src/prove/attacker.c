@@ -2,12 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <poll.h>
 #include <pty.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -16,6 +18,7 @@
 #include "base/path.h"
 #include "base/timespec.h"
 #include "kernel/beneath.h"
+#include "kernel/process.h"
 
 enum {
     ANSWER_MILLISECONDS = 10 * 1000, /* bawn-prove itself ends an attack after half of it */
@@ -25,6 +28,12 @@ enum {
     LEFT_OPEN_FD = 9, /* what a careless caller leaves open */
 };
 
+static void close_all(const int *fds, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        fd_close(fds[i]);
+}
+
 /* A process in the attacker's group, for the attack on that group. It ends with the attacker, whatever happens. */
 static void start_neighbour(int group_fd)
 {
@@ -33,10 +42,11 @@ static void start_neighbour(int group_fd)
         return;
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != parent)
         _exit(1);
-    for (int fd = 0; fd < 256; fd++) {
-        if (fd != group_fd)
-            close(fd);
-    }
+    /* Whatever else it kept open would keep the attacker from seeing the end of its orders. */
+    struct err ignored;
+    if (process_close_descriptors(group_fd, &ignored) < 0)
+        _exit(1);
+    close_all((int[]){STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}, 3);
     for (;;)
         pause();
 }
@@ -56,10 +66,9 @@ static _Noreturn void become_attacker(const struct targets *targets, const struc
     if (dup2(ends->to[0], STDIN_FILENO) < 0 || dup2(ends->from[1], STDOUT_FILENO) < 0 ||
         dup2(ends->err[1], STDERR_FILENO) < 0 || dup2(secret, LEFT_OPEN_FD) < 0)
         _exit(1);
-    for (int fd = STDERR_FILENO + 1; fd < 256; fd++) {
-        if (fd != LEFT_OPEN_FD)
-            fcntl(fd, F_SETFD, FD_CLOEXEC);
-    }
+    if (syscall(SYS_close_range, STDERR_FILENO + 1, LEFT_OPEN_FD - 1, CLOSE_RANGE_CLOEXEC) < 0 ||
+        syscall(SYS_close_range, LEFT_OPEN_FD + 1, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+        _exit(1);
     const int others[] = {ends->to[1], ends->from[0], ends->err[0], ends->group[0], ends->group[1]};
     for (size_t i = 0; i < array_len(others); i++) {
         if (others[i] != LEFT_OPEN_FD)
@@ -68,12 +77,6 @@ static _Noreturn void become_attacker(const struct targets *targets, const struc
     const char *const command[] = {targets->program, "--serve", targets->project, NULL};
     side->run(side->context, command);
     _exit(1);
-}
-
-static void close_all(const int *fds, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        fd_close(fds[i]);
 }
 
 static int make_pipes(struct ends *ret_ends, struct err *err)

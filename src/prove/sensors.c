@@ -28,7 +28,7 @@ static int add_listener(struct sensors *sensors, int kind, const void *address, 
     if (fd < 0 || bind(fd, named, size) < 0 || (kind == SOCK_STREAM && listen(fd, 8) < 0))
         return -1;
     int kept = fd_take(&fd);
-    vec_push(&sensors->listeners, (struct listener){kept, kind == SOCK_DGRAM});
+    vec_push(&sensors->listeners, (struct listener){kept, kind == SOCK_DGRAM, false});
     return kept;
 }
 
@@ -61,14 +61,30 @@ static void listen_on_network(struct sensors *sensors)
     sensors->tcp6_port = port_of(add_listener(sensors, SOCK_STREAM, &six, sizeof(six)));
 }
 
+static void close_files(struct sensors *sensors)
+{
+    size_t kept = 0;
+    vec_each (const struct listener, listener, &sensors->listeners) {
+        if (listener->is_a_file)
+            close(listener->fd);
+        else
+            sensors->listeners.at[kept++] = *listener;
+    }
+    sensors->listeners.count = kept;
+}
+
 /* Where one cannot be made, its control fails, and says so. */
-static void listen_on_paths(struct sensors *sensors)
+static void listen_on_files(struct sensors *sensors)
 {
     const struct targets *targets = sensors->targets;
     struct arena *arena = targets->arena;
+    close_files(sensors);
+    size_t first = sensors->listeners.count;
     add_unix(sensors, SOCK_STREAM, path_join(arena, targets->tmp, "agent"));
     add_unix(sensors, SOCK_STREAM, path_join(arena, targets->home, "src/sibling/daemon"));
     add_unix(sensors, SOCK_STREAM, path_join(arena, targets->project, "daemon"));
+    for (size_t i = first; i < sensors->listeners.count; i++)
+        sensors->listeners.at[i].is_a_file = true;
 }
 
 static bool was_heard(const struct sensors *sensors)
@@ -176,7 +192,7 @@ int sensors_begin(const struct targets *targets, struct sensors *ret_sensors, st
 {
     *ret_sensors = (struct sensors){.targets = targets, .victim = -1};
     listen_on_network(ret_sensors);
-    listen_on_paths(ret_sensors);
+    listen_on_files(ret_sensors);
     if (targets->runtime)
         add_unix(ret_sensors, SOCK_STREAM, path_join(targets->arena, targets->runtime, "bus"));
     if (targets->run_socket)
@@ -222,7 +238,7 @@ int sensors_repair(struct sensors *sensors, sensor_set tripped, struct err *err)
     if (tripped & 1u << SENSOR_FILES) {
         if (targets_repair(sensors->targets, err) < 0)
             return -1;
-        listen_on_paths(sensors);
+        listen_on_files(sensors);
     }
     if (tripped & (1u << SENSOR_FILES | 1u << SENSOR_VICTIM)) {
         end_victim(sensors); /* it stands in a folder that is no more, or has ended */
