@@ -22,7 +22,7 @@
 
 enum {
     ANSWER_MILLISECONDS = 10 * 1000, /* bawn-prove itself ends an attack after half of it */
-    END_MILLISECONDS = 5 * 1000,
+    END_MILLISECONDS = 60 * 1000,    /* a run looks through the workspace before it ends */
     GONE_MILLISECONDS = 300,
     LARGEST_ANSWER = 128 * 1024,
     LEFT_OPEN_FD = 9, /* what a careless caller leaves open */
@@ -191,25 +191,28 @@ bool attacker_group_was_reached(const struct attacker *attacker)
     return attacker->group_fd >= 0 && is_hung_up(attacker->group_fd, 0);
 }
 
-static void wait_for_end(pid_t pid)
+/* Returns whether it ended by itself. */
+static bool wait_for_end(pid_t pid)
 {
     int64_t end = now_milliseconds() + END_MILLISECONDS;
+    bool is_killed = false;
     while (waitpid(pid, NULL, WNOHANG) == 0) {
-        if (now_milliseconds() > end)
+        is_killed |= now_milliseconds() > end;
+        if (is_killed)
             kill(pid, SIGKILL);
         wait_microseconds(2000);
     }
+    return !is_killed;
 }
 
-bool attacker_end(struct attacker *attacker)
+enum attacker_left attacker_end(struct attacker *attacker)
 {
     fd_close(attacker->to_fd);
-    if (attacker->pid > 0)
-        wait_for_end(attacker->pid);
+    bool has_ended = attacker->pid <= 0 || wait_for_end(attacker->pid);
     bool lives = attacker->from_fd >= 0 && !is_hung_up(attacker->from_fd, GONE_MILLISECONDS);
     close_all((int[]){attacker->from_fd, attacker->err_fd, attacker->group_fd}, 3);
     *attacker = ATTACKER_NONE;
-    return lives;
+    return !has_ended ? LEFT_UNKNOWN : lives ? LEFT_ALIVE : LEFT_NOTHING;
 }
 
 /* --- in a terminal --------------------------------------------------------------------------------------------------- */

@@ -20,7 +20,9 @@ struct court {
     struct sensors sensors;
     struct attacker attacker;
     const struct side *side; /* on which the attacker is */
-    uint64_t at_rest;        /* the files before it began, without what a run makes for its time */
+    struct buf at_rest;      /* the files before it began, without what a run makes for its time */
+    const char *remark;      /* about the files that the last run left; NULL: none */
+    bool is_cut_short;       /* the last run did not end by itself */
 };
 
 /* --- one attack on one side -------------------------------------------------------------------------------------------- */
@@ -90,7 +92,8 @@ static sensor_set read_sensors(struct court *court, const struct attack_case *at
 
 static int begin_side(struct court *court, struct err *err)
 {
-    court->at_rest = targets_fingerprint(court->battery->targets);
+    court->at_rest.size = 0;
+    targets_describe(court->battery->targets, &court->at_rest);
     if (attacker_begin(court->battery->targets, court->side, &court->attacker, err) < 0)
         return -1;
     sensors_calm(&court->sensors);
@@ -139,9 +142,14 @@ static sensor_set wait_for_sensor(struct court *court, const struct attack_case 
 /* Ends the run, and says whether a process or a file of the attack is still there. Files are put right. */
 static int end_run(struct court *court, sensor_set *tripped, struct err *err)
 {
-    *tripped |= attacker_end(&court->attacker) ? 1u << SENSOR_OUTLIVES : 0;
-    if (targets_fingerprint(court->battery->targets) != court->at_rest) {
-        *tripped |= 1u << SENSOR_LEFT;
+    auto_buf struct buf now = {0};
+    enum attacker_left left = attacker_end(&court->attacker);
+    court->is_cut_short = left == LEFT_UNKNOWN;
+    *tripped |= left == LEFT_ALIVE ? 1u << SENSOR_OUTLIVES : 0;
+    targets_describe(court->battery->targets, &now);
+    court->remark = targets_difference(court->battery->targets, &court->at_rest, &now);
+    if (court->remark) {
+        *tripped |= court->is_cut_short ? 0 : 1u << SENSOR_LEFT;
         if (sensors_repair(&court->sensors, 1u << SENSOR_FILES, err) < 0)
             return -1;
     }
@@ -317,10 +325,15 @@ static int try_inside(struct court *court, struct finding *finding, struct err *
     struct effect effect;
     if (finding->reason)
         return 0;
+    court->is_cut_short = false;
     if (carry_out(court, finding->attack, words, &effect, err) < 0)
         return -1;
     finding->said = effect.said;
     finding->tripped = effect.tripped;
+    if (court->is_cut_short) {
+        finding->reason = "the run did not end, so what it leaves was not looked at";
+        return 0;
+    }
     if (strcmp(finding->said, no_answer) == 0 && !finding->tripped) {
         finding->reason = "it gave no answer inside";
         return 0;
@@ -330,6 +343,8 @@ static int try_inside(struct court *court, struct finding *finding, struct err *
         return 0;
     finding->reason = battery->granted(battery->granted_context, finding->attack, words + 2);
     finding->ruling = finding->reason ? RULING_GRANTED : RULING_ESCAPED;
+    if (!finding->reason && finding->tripped & 1u << SENSOR_LEFT)
+        finding->reason = court->remark;
     if (finding->reason || finding->tripped)
         return 0;
     finding->reason = battery->not_held(battery->granted_context, finding->attack);
@@ -371,5 +386,6 @@ int judge(const struct battery *battery, finding_list *ret_findings, struct err 
     if (result < 0)
         attacker_end(&court.attacker);
     sensors_end(&court.sensors);
+    buf_free(&court.at_rest);
     return result;
 }

@@ -99,8 +99,13 @@ int attacker_order(struct attacker *attacker, const char *const *words, struct a
 /* Has the process that shares its group been ended? */
 bool attacker_group_was_reached(const struct attacker *attacker);
 
-/* Ends it. Says whether something of it lived on. */
-bool attacker_end(struct attacker *attacker);
+enum attacker_left {
+    LEFT_NOTHING,
+    LEFT_ALIVE,   /* something of it lives on */
+    LEFT_UNKNOWN, /* it did not end, and was killed: what it would have put right at its end is not */
+};
+
+enum attacker_left attacker_end(struct attacker *attacker);
 
 /* One attack in a terminal of its own. *ret_typed: bytes lay in it afterwards as if typed. */
 int attacker_in_terminal(const struct side *side, const char *const *command, struct answer *ret_answer,

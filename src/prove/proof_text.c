@@ -51,7 +51,8 @@ const char *proof_remark(struct arena *arena, const struct finding *finding)
         return arena_printf(arena, "%s: %s", words, finding->reason);
     for (enum sensor sensor = 0; finding->ruling == RULING_ESCAPED && sensor < SENSOR_COUNT; sensor++) {
         if (finding->tripped & 1u << sensor)
-            return arena_printf(arena, "%s: %s", words, sensor_says(sensor));
+            return arena_printf(arena, "%s: %s%s%s", words, sensor_says(sensor), finding->reason ? ": " : "",
+                                finding->reason ? finding->reason : "");
     }
     return words;
 }

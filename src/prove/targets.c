@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/bytes.h"
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/path.h"
@@ -338,21 +339,51 @@ static void describe(int folder_fd, struct buf *out, int depth)
         describe_entry(folder_fd, names.at[i], out, depth);
 }
 
-uint64_t targets_fingerprint(const struct targets *targets)
+void targets_describe(const struct targets *targets, struct buf *out)
 {
-    auto_buf struct buf all = {0};
     const char *const folders[] = {targets->home, targets->tmp, targets->var_tmp};
     for (size_t i = 0; i < array_len(folders); i++)
-        describe_entry(AT_FDCWD, folders[i], &all, 0);
+        describe_entry(AT_FDCWD, folders[i], out, 0);
     for (size_t i = 0; i < array_len(outside_folders); i++) {
         struct stat status;
         bool is_there = lstat(path_join(targets->arena, outside_folders[i], targets->mark), &status) == 0;
-        buf_add_char(&all, is_there ? '1' : '0');
+        buf_printf(out, "%s %d\n", outside_folders[i], is_there);
     }
+}
+
+uint64_t targets_fingerprint(const struct targets *targets)
+{
+    auto_buf struct buf all = {0};
+    targets_describe(targets, &all);
     char hex[SHA256_HEX_SIZE];
     sha256_hex(all.bytes, all.size, hex);
     hex[16] = '\0';
     return strtoull(hex, NULL, 16);
+}
+
+static void add_start(struct buf *text, struct bytes line)
+{
+    enum { SHOWN = 120 };
+    text_add_printable(text, line.at, line.size < SHOWN ? line.size : SHOWN);
+}
+
+const char *targets_difference(const struct targets *targets, const struct buf *before, const struct buf *now)
+{
+    struct bytes old = bytes_of(buf_text(before), before->size), new = bytes_of(buf_text(now), now->size);
+    struct bytes was = {0}, is = {0};
+    if (bytes_equal(old, new))
+        return NULL;
+    do {
+        bool is_over = !bytes_take_line(&old, &was);
+        if (!bytes_take_line(&new, &is) || is_over)
+            break;
+    } while (bytes_equal(was, is));
+    auto_buf struct buf text = {0};
+    buf_add_str(&text, "the files before and after differ first at: ");
+    add_start(&text, was);
+    buf_add_str(&text, " / ");
+    add_start(&text, is);
+    return arena_str(targets->arena, buf_text(&text));
 }
 
 const char *const *targets_environment(const struct targets *targets, const char *const *environment)

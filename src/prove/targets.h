@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 
 /* Where things are and what they are called: known before anything is made, so that all of it can be removed. */
@@ -47,8 +48,13 @@ int targets_repair(const struct targets *targets, struct err *err) must_check;
 /* Removes all that bears the mark, whoever made it. */
 void targets_remove(const struct targets *targets);
 
-/* A number for all that the files are: content, modes, owners, names. Another number: something happened to them. */
+/* All that the files are: content, modes, owners, names; and a number for it. Another number: something happened to them. */
+void targets_describe(const struct targets *targets, struct buf *out);
 uint64_t targets_fingerprint(const struct targets *targets);
+
+/* Where two descriptions differ first; NULL: nowhere. */
+const char *targets_difference(const struct targets *targets, const struct buf *before,
+                               const struct buf *now);
 
 /* The caller's environment, with targets among the variables that callers have. */
 const char *const *targets_environment(const struct targets *targets, const char *const *environment);
