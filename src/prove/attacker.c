@@ -18,7 +18,6 @@
 #include "base/path.h"
 #include "base/timespec.h"
 #include "kernel/beneath.h"
-#include "kernel/process.h"
 
 enum {
     ANSWER_MILLISECONDS = 10 * 1000, /* bawn-prove itself ends an attack after half of it */
@@ -27,12 +26,6 @@ enum {
     LARGEST_ANSWER = 128 * 1024,
     LEFT_OPEN_FD = 9, /* what a careless caller leaves open */
 };
-
-static void close_all(const int *fds, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        fd_close(fds[i]);
-}
 
 /* A process in the attacker's group, for the attack on that group. It ends with the attacker, whatever happens. */
 static void start_neighbour(int group_fd)
@@ -43,10 +36,8 @@ static void start_neighbour(int group_fd)
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != parent)
         _exit(1);
     /* Whatever else it kept open would keep the attacker from seeing the end of its orders. */
-    struct err ignored;
-    if (process_close_descriptors(group_fd, &ignored) < 0)
+    if (dup2(group_fd, 0) < 0 || syscall(SYS_close_range, 1, ~0U, 0) < 0)
         _exit(1);
-    close_all((int[]){STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}, 3);
     for (;;)
         pause();
 }
@@ -77,6 +68,12 @@ static _Noreturn void become_attacker(const struct targets *targets, const struc
     const char *const command[] = {targets->program, "--serve", targets->project, NULL};
     side->run(side->context, command);
     _exit(1);
+}
+
+static void close_all(const int *fds, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        fd_close(fds[i]);
 }
 
 static int make_pipes(struct ends *ret_ends, struct err *err)
