@@ -126,8 +126,6 @@ void client_refuse_request(struct client *client, const struct refusal *refusal,
 bool client_is_allowed(struct client *client, const struct head *head);
 bool client_pass_request(struct client *client, const struct head *head, struct bytes content);
 
-/* Passes bytes of a request on to the back. Returns false if they hold what must not leave. */
-bool client_pass_content(struct client *client, enum record_kind kind, struct bytes bytes, bool is_end);
 void client_end_request(struct client *client);
 
 /* An answer of our own, if the server's has not begun. The connection ends with it. */
@@ -138,3 +136,13 @@ void client_tell_refused(struct client *client, const char *sentence);
 
 /* Nothing more is sent after what is queued. */
 void client_begin_farewell(struct client *client);
+
+/* --- withheld.c --- */
+
+/* Is there something in the head that must not leave? Then it is refused, and bawn is told. */
+bool client_misuses_placeholder(struct client *client, struct bytes head);
+bool client_withholds_head(struct client *client, const struct head *head);
+
+/* Passes a head, and bytes of a request, on to the back. Returns false if the bytes hold what must not leave. */
+void client_pass_head(struct client *client, const struct head *head, struct bytes text);
+bool client_pass_content(struct client *client, enum record_kind kind, struct bytes bytes, bool is_end);

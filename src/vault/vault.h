@@ -32,7 +32,7 @@
  * A file calls only files further down in this list:
  *
  *   main.c        reads the settings, and runs one of the two
- *   front.c       the front: client.c has its connections                 incoming.c, pushes.c, questions.c, authority.c
+ *   front.c       the front: client.c has its connections                 incoming.c, pushes.c, questions.c, withheld.c, authority.c
  *   back.c        the back: server.c has its connections      request.c, refresh.c, gather.c, swap.c
  *   values.c      the secrets
  *   grant.c       what is said when a login is refreshed
