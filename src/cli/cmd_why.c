@@ -3,13 +3,15 @@
 
 #include "cli/commands.h"
 #include "cli/say.h"
+#include "policy/request.h"
 #include "report/policy_text.h"
 
-/* "GET", before the address that is asked for. */
-static bool is_method(const char *word)
+/* Capital letters before an address: "GET https://…". */
+static bool is_before_address(const struct args *args, size_t i)
 {
+    const char *word = args->words.at[i];
     size_t letters = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
-    return letters && !word[letters];
+    return letters && !word[letters] && i + 1 < args->words.count && strstr(args->words.at[i + 1], "://");
 }
 
 static int answer_all(const struct world *world, const struct args *args, const struct loaded *loaded)
@@ -26,7 +28,10 @@ static int answer_all(const struct world *world, const struct args *args, const 
         if (!*asked)
             return say_bad_input(world, "an empty word names no path, host or variable",
                                  "for example: `bawn why ~/.ssh`");
-        if (is_method(asked) && i + 1 < args->words.count && strstr(args->words.at[i + 1], "://"))
+        if (is_before_address(args, i) && !request_is_method(asked))
+            return say_bad_input(world, arena_printf(loaded->policy.arena, "unknown method '%s'", asked),
+                                 "for example: `bawn why GET https://api.github.com/user`");
+        if (is_before_address(args, i))
             asked = arena_printf(loaded->policy.arena, "%s %s", asked, args->words.at[++i]);
         if (why_add(&loaded->plan, &style, asked, as_json ? &json : NULL, &out, &err) < 0)
             return say_err(world, &err);
