@@ -279,10 +279,9 @@ static bool reaches(const struct placed *placed, const visible_list *visible)
 {
     bool is_flag = placed->rule->verb == VERB_FLAG;
     bool spares_workspaces = text_equal(placed->rule->unless, "workspace");
+    bool spares_profiles = !is_flag && placed->rule->source->is_profile && pattern_is_deep(placed->path);
     vec_each (const struct visible, tree, visible) {
-        if ((is_flag && !tree->is_writable) ||
-            (!is_flag && tree->is_of_profile && placed->rule->source->is_profile &&
-             pattern_is_deep(placed->path)) ||
+        if ((is_flag && !tree->is_writable) || (spares_profiles && tree->is_of_profile) ||
             (spares_workspaces && tree->is_workspace))
             continue;
         if (pattern_may_match_beneath(placed->path, tree->path))
