@@ -70,7 +70,7 @@ const struct verb_entry verb_table[] = {
                  "Say whether CMD may use a path, host or variable, or make a request; which rule\n"
                  "decides it, which rules lost and why, and which flag would change it.\n"
                  "A word with '/' or '~', or the name of a file, is a path. A word with a dot is\n"
-                 "a host.\n"
+                 "a host. USER@HOST is a login by ssh, USER@HOST:PATH a repository.\n"
                  "\n"
                  "  --json    print the answers as JSON\n"
                  "\n"

@@ -1,4 +1,4 @@
-/* Which rule decides about a path, a host, a request or a variable, in a paragraph or as JSON. */
+/* Which rule decides about a path, a host, a request, a variable, a repository or a login, in a paragraph or as JSON. */
 #include <ctype.h>
 #include <string.h>
 
@@ -8,12 +8,13 @@
 #include "policy/decide.h"
 #include "report/messages.h"
 #include "report/policy_text.h"
+#include "report/why_outside.h"
 #include "report/why_request.h"
 
-/* A question about a path, a host, a request or a variable, and its answer. */
+/* A question, and its answer. */
 struct answer {
     const char *asked;
-    const char *kind;     /* "path", "host", "request", "variable", "repository" */
+    const char *kind;     /* "path", "host", "request", "variable", "repository", "login" */
     const char *decision; /* one word, for machines */
     const char *sentence;
     const struct rule *decides;   /* may be NULL */
@@ -295,45 +296,12 @@ static void answer_variable(const struct plan *plan, const char *name, struct an
     suggest(answer, name, passes ? "unset" : "env", NULL);
 }
 
-/* "git@HOST:PATH" and "git@HOST/PATH", as the addresses of repositories are written. */
-static bool looks_like_repository(const char *asked)
+static void take(struct answer *answer, const struct why_outside *outside)
 {
-    size_t user = strcspn(asked, "@:/");
-    size_t host = asked[user] == '@' ? user + 1 + strcspn(asked + user + 1, ":/") : 0;
-    return user && host && asked[host] && asked[host + 1];
-}
-
-static bool names_repository(struct arena *arena, const char *asked, const struct forge_object *forge)
-{
-    const char *const separators[] = {":", "/", ":/"}, *const endings[] = {"", ".git"};
-    const char *host = host_with_port(arena, forge->host, forge->port);
-    for (size_t i = 0; i < array_len(separators); i++) {
-        for (size_t j = 0; j < array_len(endings); j++) {
-            if (strcmp(asked, arena_printf(arena, "%s@%s%s%s%s", forge->user, host, separators[i],
-                                           forge->path, endings[j])) == 0)
-                return true;
-        }
-    }
-    return false;
-}
-
-/* What git may do there, with keys and tokens that stay outside. */
-static void answer_repository(const struct plan *plan, const char *asked, struct answer *answer)
-{
-    struct arena *arena = plan->policy->arena;
-    answer->kind = "repository";
-    answer->decision = "refused";
-    answer->sentence = "cannot be reached by git with your keys: no `forge` rule names it";
-    vec_each (const struct operation, operation, &plan->operations) {
-        if (operation->kind != OP_FORGE || !names_repository(arena, asked, operation->because->forge))
-            continue;
-        bool is_second = answer->decides;
-        answer->decides = operation->because;
-        answer->decision = "forge";
-        answer->sentence = is_second ? arena_printf(arena, "%s, and %s", answer->sentence, operation->value)
-                                     : arena_printf(arena, "may be used by git with your keys outside: %s",
-                                                    operation->value);
-    }
+    answer->kind = outside->kind;
+    answer->decision = outside->decision;
+    answer->sentence = outside->sentence;
+    answer->decides = outside->decides;
 }
 
 /* A path has a slash or a tilde, or exists; a host has a dot or a colon. */
@@ -367,8 +335,16 @@ static int answer_question(const struct plan *plan, const struct style *style, c
     }
     if (why_is_request(asked))
         return answer_request(plan, asked, ret_answer, err);
-    if (looks_like_repository(asked)) {
-        answer_repository(plan, asked, ret_answer);
+    struct why_outside outside;
+    if (why_is_repository(asked)) {
+        why_repository_decide(plan, asked, &outside);
+        take(ret_answer, &outside);
+        return 0;
+    }
+    if (why_is_login(asked)) {
+        if (why_login_decide(plan, asked, &outside, err) < 0)
+            return -1;
+        take(ret_answer, &outside);
         return 0;
     }
     if (looks_like_path(plan, asked))
