@@ -10,7 +10,7 @@
 enum { MOST_FIELDS = 4096, LONGEST_ID = 128, VARIABLES_DEEPEST = 4, MOST_MEMBERS = 64 };
 
 /* Names in an answer by which ids are found there: no other field may take one. */
-static const char key_names[] = "id nodes pullRequest pullRequests";
+static const char key_names[] = "id nodes pullRequest pullRequests issue issues";
 
 /* One request, while it is judged. */
 struct judge {
@@ -145,7 +145,11 @@ static const char *count_field(struct judge *judge, const struct graphql_field *
 {
     if (++judge->fields > MOST_FIELDS)
         return "it asks for too much at once";
-    if (field->name && strcmp(field->key, field->name) != 0 && text_has_word(key_names, field->key))
+    /* gh asks for either as an issue. */
+    bool is_issue =
+        field->name && strcmp(field->name, "issueOrPullRequest") == 0 && strcmp(field->key, "issue") == 0;
+    if (field->name && strcmp(field->key, field->name) != 0 && text_has_word(key_names, field->key) &&
+        !is_issue)
         return arena_printf(judge->arena, "it calls another field `%s` in the answer", field->key);
     return judge_arguments(judge, field->arguments);
 }
@@ -208,7 +212,7 @@ static const char *judge_id(struct judge *judge, const char *id, bool is_reposit
             return set_repository(judge, known->repository);
     }
     return is_repository ? "its id of a repository has come in no answer about one"
-                         : "its id of a pull request has come in no answer about a repository";
+                         : "its id of a pull request or an issue has come in no answer about a repository";
 }
 
 static const char *judge_node(struct judge *judge, const struct graphql_field *field)
@@ -381,6 +385,7 @@ static void learn_id(struct pulls *pulls, const struct pulls_question *question,
 
 void pulls_learn(struct pulls *pulls, const struct pulls_question *question, struct bytes answer)
 {
+    static const char *const ones[] = {"pullRequest", "issue"}, *const lists[] = {"pullRequests", "issues"};
     struct json_value object, pull;
     if (!answer.size || !json_read(answer.at, answer.size, &object))
         return;
@@ -390,11 +395,11 @@ void pulls_learn(struct pulls *pulls, const struct pulls_question *question, str
         if (!repository.size || *repository.at != '{')
             continue;
         learn_id(pulls, question, true, repository);
-        struct json_value one = member(repository, "pullRequest"), many = member(repository, "pullRequests");
-        if (one.size)
-            learn_id(pulls, question, false, one);
-        struct json_value nodes = many.size ? member(many, "nodes") : (struct json_value){0};
-        for (size_t at = 0; nodes.size && json_next_item(nodes, &at, &pull);)
-            learn_id(pulls, question, false, pull);
+        for (size_t kind = 0; kind < array_len(ones); kind++) {
+            learn_id(pulls, question, false, member(repository, ones[kind]));
+            struct json_value nodes = member(member(repository, lists[kind]), "nodes");
+            for (size_t at = 0; nodes.size && json_next_item(nodes, &at, &pull);)
+                learn_id(pulls, question, false, pull);
+        }
     }
 }

@@ -2,10 +2,10 @@
  * Pull requests by GraphQL, which has one path for everything that a token may do. A request passes if each of its fields is in the list of
  * pulls_fields.h, and if it is about one repository of those that are named:
  *
- *   - It reads a repository that it names by owner and name, a pull request that is known by its id, who the token's user is, and what the
- *     server knows.
- *   - It opens a pull request in a repository, or comments on a pull request. Both are named by ids, which say nothing: such an id
- *     must have come in an answer about that repository before.
+ *   - It reads a repository that it names by owner and name, a pull request or an issue that is known by its id, who the token's user is, and
+ *     what the server knows.
+ *   - It opens a pull request in a repository, or comments on a pull request or an issue. These are named by ids, which say nothing: such an
+ *     id must have come in an answer about that repository before.
  *
  * What passes is written anew, from what was understood. Pure.
  */
@@ -23,7 +23,7 @@ typedef VEC(const char *) pulls_names;
 struct pulls_id {
     const char *id, *repository;
     const char *server; /* that it came from: elsewhere it is another's */
-    bool is_repository; /* otherwise of a pull request */
+    bool is_repository; /* otherwise of a pull request or an issue */
 };
 
 /* The ids that came in answers. */

@@ -1,9 +1,9 @@
 /*
- * What of GitHub's GraphQL may be asked for about a pull request: the whole list, and the only one. Included by pulls.c.
+ * What of GitHub's GraphQL may be asked for about a pull request or an issue: the whole list, and the only one. Included by pulls.c.
  *
  * A type names its plain fields, and the fields that lead to another type. Nothing leads from a repository to another one, but to names: a token
  * may be good for more than the repository of its rule. Nothing leads to what could be used elsewhere, as `tempCloneToken`. Where GitHub
- * has several types at one place (a user, a team, a bot), one type here has the fields of all.
+ * has several types at one place (a user, a team, a bot; an issue or a pull request), one type here has the fields of all.
  */
 
 enum pulls_type {
@@ -56,7 +56,7 @@ enum pulls_type {
 
 /* What fields below the first ones may be asked with: how many of them, and which. No argument names another object, but `pullRequestId`, which must be known. */
 static const char argument_names[] =
-    "after affiliations archivedStates author baseRefName before first headRefName includeDeprecated labels "
+    "after affiliations archivedStates author baseRefName before filterBy first headRefName includeDeprecated labels "
     "last number orderBy pullRequestId pullRequestNumber states writersOnly";
 
 enum { MOST_LINKS = 24 };
@@ -78,7 +78,10 @@ static const struct {
           {"pullRequestTemplates", TYPE_TEMPLATE},
           {"forks", TYPE_FORKS},
           {"pullRequest", TYPE_PULL},
-          {"pullRequests", TYPE_PULLS}}},
+          {"pullRequests", TYPE_PULLS},
+          {"issue", TYPE_PULL},
+          {"issueOrPullRequest", TYPE_PULL},
+          {"issues", TYPE_PULLS}}},
     [TYPE_NAMES] =
         {"id name nameWithOwner description url isPrivate viewerPermission hasIssuesEnabled hasWikiEnabled",
          {{"owner", TYPE_PERSON}, {"defaultBranchRef", TYPE_NAME}}},
@@ -94,7 +97,7 @@ static const struct {
         {"id number title body state url createdAt updatedAt closed closedAt mergedAt merged isDraft additions "
          "deletions changedFiles baseRefName baseRefOid headRefName headRefOid isCrossRepository "
          "maintainerCanModify mergeable mergeStateStatus reviewDecision fullDatabaseId isInMergeQueue "
-         "isMergeQueueEnabled",
+         "isMergeQueueEnabled stateReason isPinned",
          {{"author", TYPE_PERSON},
           {"mergedBy", TYPE_PERSON},
           {"headRepositoryOwner", TYPE_PERSON},

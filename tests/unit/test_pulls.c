@@ -145,7 +145,8 @@ TEST(an_id_counts_where_an_answer_has_it)
 {
     static const char comment[] =
         "{\"query\":\"mutation{addComment(input:{subjectId:\\\"PR_9\\\",body:\\\"x\\\"}){clientMutationId}}\"}";
-    static const char unknown[] = "its id of a pull request has come in no answer about a repository";
+    static const char unknown[] =
+        "its id of a pull request or an issue has come in no answer about a repository";
     CHECK_STR(passed(comment), unknown);
     learn("acme/lib", "repository", "{\"data\":{\"other\":{\"pullRequest\":{\"id\":\"PR_9\"}}}}");
     learn("acme/lib", "repository",
@@ -163,6 +164,13 @@ TEST(an_id_counts_where_an_answer_has_it)
         "{ clientMutationId } }\"}");
     CHECK_STR(passed_to("git.corp:443", comment), unknown);
     CHECK_STR(passed_to("api.github.com:8443", comment), unknown);
+    pulls_free(&known);
+    known = (struct pulls){0};
+    learn("acme/lib", "repository",
+          "{\"data\":{\"repository\":{\"issueOrPullRequest\":{\"id\":\"PR_9\"},\"issues\":null}}}");
+    CHECK_STR(passed(comment), unknown);
+    learn("acme/lib", "repository", "{\"data\":{\"repository\":{\"issue\":{\"id\":\"PR_9\"}}}}");
+    CHECK(text_starts_with(passed(comment), "change acme/lib "));
     pulls_free(&known);
 }
 

@@ -1,4 +1,4 @@
-"""GitHub's GraphQL, as far as gh's commands about pull requests need it. It answers with more than was asked for, and does what any token may do: whatever
+"""GitHub's GraphQL, as far as gh's commands about pull requests and issues need it. It answers with more than was asked for, and does what any token may do: whatever
 is refused, bawn has refused."""
 import json
 import re
@@ -17,10 +17,17 @@ def pull(owner, name):
             "createdAt": "2026-01-01T00:00:00Z", "additions": 1, "deletions": 1, "mergeable": "MERGEABLE"}
 
 
+def issue(owner, name):
+    return {**pull(owner, name), "__typename": "Issue", "id": f"I_{owner}_{name}_2", "number": 2, "title": "a bug", "url": f"https://github.com/{owner}/{name}/issues/2",
+            "comments": {"nodes": [{"id": "IC_1", "author": {"login": "me"}, "body": "seen", "createdAt": "2026-01-01T00:00:00Z", "authorAssociation": "MEMBER"}],
+                         "totalCount": 1, "pageInfo": {"hasNextPage": False}}}
+
+
 def repository(owner, name):
     return {"id": f"R_{owner}_{name}", "name": name, "owner": {"login": owner}, "viewerPermission": "WRITE", "defaultBranchRef": {"name": "main"},
             "hasIssuesEnabled": True, "description": "", "parent": None, "isPrivate": True, "pullRequest": pull(owner, name),
-            "pullRequests": {"nodes": [pull(owner, name)], "totalCount": 1, "pageInfo": {"hasNextPage": False}}}
+            "pullRequests": {"nodes": [pull(owner, name)], "totalCount": 1, "pageInfo": {"hasNextPage": False}}, "issue": issue(owner, name),
+            "issues": {"nodes": [issue(owner, name)], "totalCount": 1, "pageInfo": {"hasNextPage": False}}}
 
 
 def names(text, variables):
@@ -42,6 +49,8 @@ def answer(handler, body) -> bool:
     if "headRefName" in variables:  # is there a pull request for this branch?
         data["repository"]["pullRequests"]["nodes"] = []
     data |= {"viewer": {"login": "me"}, "node": pull("acme", "app")}
+    if "CommentsForIssue" in text:  # here gh takes nothing but what it asks for
+        data = {"node": {"comments": issue("acme", "app")["comments"]}}
     for name in re.findall(r"(\w+)\s*:\s*__type\b", text):
         data[name] = {"fields": [{"name": "id"}]}
     if "createPullRequest" in text:

@@ -12,10 +12,10 @@ TOKEN = "gho_TheForgesR3alToken0123456789abcdefghij"
 OTHER = "gho_An0therRepositorysToken0123456789abcdef"
 TOP = "/repos/acme/app"
 ALLOWED = [f"POST {TOP}/pulls", f"GET {TOP}/pulls", f"GET {TOP}/pulls/1/files", f"POST {TOP}/pulls/1/comments", f"POST {TOP}/issues/1/comments",
-           f"GET {TOP}/issues/1/comments", f"GET {TOP}/commits/agent/fix/check-runs", f"GET {TOP}/commits/agent/fix/status",
+           f"GET {TOP}/issues/1/comments", f"GET {TOP}/issues", f"GET {TOP}/issues/1", f"GET {TOP}/commits/agent/fix/check-runs", f"GET {TOP}/commits/agent/fix/status",
            f"GET {TOP}/check-runs/7/annotations", f"GET {TOP}/check-suites/7/check-runs"]
 REFUSED = [f"PUT {TOP}/pulls/1/merge", f"POST {TOP}/pulls/1/reviews", f"PATCH {TOP}/pulls/1", f"POST {TOP}/pulls/1", f"PUT {TOP}/pulls/1/update-branch",
-           f"POST {TOP}/merges", f"GET {TOP}", f"PATCH {TOP}", f"DELETE {TOP}", f"POST {TOP}/issues", f"DELETE {TOP}/issues/comments/1",
+           f"POST {TOP}/merges", f"GET {TOP}", f"PATCH {TOP}", f"DELETE {TOP}", f"POST {TOP}/issues", f"PATCH {TOP}/issues/1", f"PUT {TOP}/issues/1/lock", f"POST {TOP}/issues/1/labels", f"GET {TOP}/issues/1/timeline", f"DELETE {TOP}/issues/comments/1",
            f"PUT {TOP}/actions/secrets/KEY", f"GET {TOP}/actions/secrets", f"POST {TOP}/actions/workflows/1/dispatches", f"POST {TOP}/dispatches",
            f"PUT {TOP}/actions/permissions", f"POST {TOP}/releases", f"PUT {TOP}/contents/x", f"POST {TOP}/git/refs", f"DELETE {TOP}/git/refs/heads/main",
            f"POST {TOP}/hooks", f"POST {TOP}/keys", f"POST {TOP}/check-runs", f"POST {TOP}/statuses/0123", f"PUT {TOP}/collaborators/eve",
@@ -60,7 +60,7 @@ def pull_requests_comments_and_checks_with_the_token_and_nothing_else(session):
     refused = session.events("refused")
     assert len(refused) == len(REFUSED) and refused[0]["why"] == f"PUT {TOP}/pulls/1/merge is allowed by no rule on requests", refused[0]
     assert [event["why"] for event in refused if "graphql" in event["why"].lower()] == [
-        "POST /graphql is refused: it is not one request of GraphQL, as JSON", "POST /GraphQL is refused by `refuse api.github.com:443/graphql` (forge/github-pr.bawn:21)"]
+        "POST /graphql is refused: it is not one request of GraphQL, as JSON", "POST /GraphQL is refused by `refuse api.github.com:443/graphql` (forge/github-pr.bawn:24)"]
     statuses = ask(session, ALLOWED + REFUSED, ["connect api.github.com"], "--cacert cert.pem", env={})  # the control: the server takes them all
     assert statuses == ["200"] * len(ALLOWED + REFUSED) and len(asked(session)) == len(ALLOWED + REFUSED), statuses
 
@@ -191,6 +191,18 @@ def the_real_gh_opens_views_lists_checks_and_comments_on_pull_requests(session):
     assert TOKEN not in done.out + done.err and session.events("refused") == [], done
 
 
+@test
+@sanitized_too
+def the_real_gh_lists_views_and_comments_on_issues_and_changes_no_other_way(session):
+    changes = ("gh issue create -R acme/app --title t --body b", "gh issue close -R acme/app 2", "gh issue edit -R acme/app 2 --title x", "gh issue lock -R acme/app 2",
+               "gh issue pin -R acme/app 2", "gh issue transfer -R acme/app 2 acme/other", "gh issue delete -R acme/app 2 --confirm", "gh issue view -R acme/other 2")
+    done = gh(session, "gh issue list -R acme/app", "gh issue view -R acme/app 2", "gh issue view -R acme/app 2 --comments", "gh issue view -R acme/app 2 --json title,body,comments,state",
+              "gh issue comment -R acme/app 2 --body hello", *changes)
+    assert done.out.count("[0]\n") == 5 and done.out.count("[1]\n") == len(changes), done
+    assert "a bug" in done.out and "seen" in done.out and TOKEN not in done.out + done.err, done
+    assert [variables["input"] for text, variables in graphql(session) if text.startswith("mutation")] == [{"body": "hello", "subjectId": "I_acme_app_2"}]
+
+
 ABOUT = 'repository(owner:"acme",name:"app")'
 QUESTIONS = {  # name → document and variables that pass
     "by names": ("query($o:String!,$n:String!){repository(owner:$o,name:$n){id pullRequest(number:1){id title}}}", {"o": "acme", "n": "app"}),
@@ -200,6 +212,9 @@ QUESTIONS = {  # name → document and variables that pass
     "who and what": ('{viewer{login} PullRequest:__type(name:"PullRequest"){fields(includeDeprecated:true){name}}}', None),
     "a default": (f"query($s:[PullRequestState!]=OPEN){{{ABOUT}{{pullRequests(states:$s){{totalCount}}}}}}", {}),
     "a known pull request": ('query($id:ID!){node(id:$id){...on PullRequest{title}}}', {"id": "PR_acme_app_1"}),
+    "an issue": ("query($n:Int!){%s{hasIssuesEnabled issue:issueOrPullRequest(number:$n){__typename ...on Issue{id title stateReason} ...on PullRequest{id title}}}}" % ABOUT, {"n": 2}),
+    "issues": ("query($a:String){%s{issues(first:1,filterBy:{assignee:$a}){nodes{id}}}}" % ABOUT, {}),
+    "comment on an issue": ('mutation{addComment(input:{subjectId:"I_acme_app_2",body:"x"}){commentEdge{node{url}}}}', {}),
     "open one": ("mutation($i:CreatePullRequestInput!){createPullRequest(input:$i){pullRequest{url}}}",
                  {"i": {"repositoryId": "R_acme_app", "baseRefName": "main", "headRefName": "agent/x", "title": "t", "body": "b\u0007\n", "draft": True}}),
     "comment": ('mutation{addComment(input:{subjectId:"PR_acme_app_1",body:"x\\ny"}){commentEdge{node{url}}}}', {}),
@@ -244,6 +259,15 @@ ATTACKS = {
     "a comment on another": ('mutation{addComment(input:{subjectId:"PR_acme_other_1",body:"x"}){clientMutationId}}', {}),
     "an id by an alias": (f"{{{ABOUT}{{pullRequest(number:1){{id:title}}}}}}", {}),
     "a pull request by an alias": (f"{{{ABOUT}{{pullRequest:parent{{id}}}}}}", {}),
+    "an issue by an alias": (f"{{{ABOUT}{{issue:parent{{id}}}}}}", {}),
+    "a pull request by the alias of an issue": (f"{{{ABOUT}{{pullRequest:issueOrPullRequest(number:1){{id}}}}}}", {}),
+    "issues by an alias": (f"{{{ABOUT}{{issues:forks{{nodes{{id}}}}}}}}", {}),
+    "an unknown issue": ('{node(id:"I_acme_other_2"){...on Issue{title}}}', {}),
+    "a comment on another's issue": ('mutation{addComment(input:{subjectId:"I_acme_other_2",body:"x"}){clientMutationId}}', {}),
+    "an issue's repository": (f"{{{ABOUT}{{issue(number:2){{repository{{name}}}}}}}}", {}),
+    "what an issue is linked with": (f"{{{ABOUT}{{issue(number:2){{timelineItems(first:9){{totalCount}}}}}}}}", {}),
+    "close an issue": ('mutation{closeIssue(input:{issueId:"I_acme_app_2"}){clientMutationId}}', {}),
+    "transfer an issue": ('mutation{transferIssue(input:{issueId:"I_acme_app_2",repositoryId:"R_acme_app"}){clientMutationId}}', {}),
     "nodes by an alias": (f"{{{ABOUT}{{pullRequests{{nodes:pageInfo{{endCursor}}}}}}}}", {}),
     "one name for two": (f'{{x:{ABOUT}{{id}} x:viewer{{id}}}}', {}),
     "two operations": (f'query a{{{ABOUT}{{id}}}} mutation b{{mergePullRequest(input:{{pullRequestId:"x"}}){{clientMutationId}}}}', {}),
