@@ -47,6 +47,8 @@ static const struct {
     {"/**/.git/**/git-rebase-todo*", "git executes its lines when the rebase goes on", TEST_EXEC},
     {"/*/**/.git/**", "a repository inside the workspace: git runs what its configuration says", TEST_NONE},
     {"/**/config", "git runs what its configuration says", TEST_CONFIG},
+    {"/**/config.worktree", "git runs what its configuration says", TEST_CONFIG},
+    {"/**/commondir", "leads git to another configuration", TEST_NONE},
     {"/**/HEAD", "looks like a bare repository: git runs what its configuration says", TEST_HEAD},
     {"/**/package.json", "scripts that the package manager runs", TEST_SCRIPTS},
     {"/**/setup.py", "runs when the package is built or installed", TEST_NONE},
@@ -142,15 +144,16 @@ static bool has_exec_line(const struct gate_change *change)
     return git_todo_runs(buf_text(&text));
 }
 
+/* git wants no space after "ref:", and takes a hash in capitals, too. */
 static bool is_head(const struct gate_change *change)
 {
-    static const char digits[] = "0123456789abcdef";
+    static const char digits[] = "0123456789abcdefABCDEF";
     if (text_starts_with(change->path, ".git/"))
         return false; /* the workspace's own HEAD */
     auto_buf struct buf text = {0};
     if (read_side(change, change->after, &text) != 1)
         return true;
-    return text_starts_with(buf_text(&text), "ref: ") || strspn(buf_text(&text), digits) >= 40;
+    return text_starts_with(buf_text(&text), "ref:") || strspn(buf_text(&text), digits) >= 40;
 }
 
 /* The config of a bare repository of any name. Other programs have files called config, too. */

@@ -88,6 +88,26 @@ def test_git_configuration(place):
     same([bool(project.read(name)) for name in ("store/config", "aws/config", "kube/config")], [False, True, True])
 
 
+@claim("a HEAD in any spelling that git reads waits, and so do the files that lead a bare repository to another configuration")
+def test_bare_spellings(place):
+    scratch.need("git")
+    project = Project(place, "spellings")
+    heads = {"near": "ref:refs/heads/main", "tab": "ref:\trefs/heads/main", "capitals": "CE013625030BA8DBA906F756967F9E9CA394464A"}
+    risky = {f"{name}/HEAD": text for name, text in heads.items()}
+    risky |= {"store/commondir": "../other", "store/config.worktree": "[core]\n\tfsmonitor = evil"}
+    fine = {"prose/HEAD": "reference: main", "plain/config.worktree": "[core]\n\tbare = false"}
+    script = "".join(f"mkdir -p $(dirname {name}); cat >{name} <<'END'\n{text}\nEND\n" for name, text in {**risky, **fine}.items())
+    script += "".join(f"mkdir {name}/objects {name}/refs\n" for name in [*heads, "prose"])
+    project.inside(script, "--review")
+    project.bawn("apply", status=1)
+    same([name for name in {**risky, **fine} if (project.path / name).exists()], [*fine])
+    project.bawn("apply", "--allow-risky")
+    taken = [name for name in [*heads, "prose"]  # the control: which of them git takes for a repository
+             if subprocess.run(["git", "rev-parse", "--git-dir"], cwd=project.path / name, capture_output=True,
+                               env=place.environment, check=False).stdout == b".\n"]
+    same(taken, [*heads])
+
+
 @claim("a link that leads out of the workspace by way of another one waits")
 def test_link_by_link(place):
     project = Project(place, "links")
