@@ -14,8 +14,9 @@ static bool same_content(const struct entry *a, const struct entry *b)
 {
     if (a->content == CONTENT_STORED && b->content == CONTENT_STORED)
         return memcmp(a->blob.bytes, b->blob.bytes, sizeof(a->blob.bytes)) == 0;
-    /* The bytes are unknown, so that size, inode and time decide. */
-    return a->size == b->size && a->inode == b->inode && timespec_is_same(a->modified, b->modified);
+    /* The bytes are unknown, so that the looks decide. A program can set `modified` back, but not `changed`. */
+    return a->size == b->size && a->inode == b->inode && timespec_is_same(a->modified, b->modified) &&
+           timespec_is_same(a->changed, b->changed);
 }
 
 unsigned entries_differ(const struct entry *a, const struct entry *b)

@@ -1,4 +1,6 @@
 """How long snapshots are kept, and how large one may be."""
+import json
+import os
 import shutil
 
 import scratch
@@ -97,6 +99,25 @@ def test_snapshot_too_large(place):
     done = place.run("sh", "-c", "echo ran", cwd=project.path, flags=("--net", "off", "--limit", "snapshot=64K"))
     same((done.returncode, done.stdout), (0, b"ran\n"))
     assert b"cannot restore the content" in done.stderr and b"big" in done.stderr, done.stderr
+
+
+@claim("a file beyond the limit whose time was set back is a change all the same, also if only the end leaves it out")
+def test_left_out_is_seen(place):
+    project = Project(place, "left-out")
+    project.write("big", "x" * 300000)
+    project.write("medium", "y" * 20000)
+    script = ("for name in big medium; do touch -r $name /tmp/time; printf EVIL | dd of=$name conv=notrunc status=none; "
+              "touch -r /tmp/time $name; done; ")
+    before = {name: os.stat(project.path / name).st_mtime_ns for name in ("big", "medium")}
+    project.inside("echo x >>a", "--limit", "snapshot=64K")
+    same(sorted(item["path"] for item in json.loads(project.bawn("diff", "--json"))), ["a"])  # the control
+    project.inside(script + "for i in 1 2 3 4 5; do cp medium other-$i; done", "--limit", "snapshot=64K")
+    same({name: os.stat(project.path / name).st_mtime_ns for name in before}, before)
+    changed = {item["path"]: item["changed"] for item in json.loads(project.bawn("diff", "--json"))}
+    same([changed.get("big"), changed.get("medium")], [["content"], ["content"]])
+    text = project.bawn("undo", "--yes", status=1)
+    assert "big: its content is not in the snapshot" in text, text
+    same(project.read("medium"), "y" * 20000)
 
 
 @claim("undo: the limit of 50 sessions is counted a workspace, and a run that forgets some names them")
