@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/attr.h"
+#include "base/map.h"
 #include "git/index.h"
 #include "git/judge.h"
 #include "git/refs.h"
@@ -127,8 +128,11 @@ static int order_of(struct bytes one, struct bytes two)
     return order ? order : (one.size > two.size) - (one.size < two.size);
 }
 
-/* If the first line says that the refs are sorted, git uses a binary search, and would miss one that is out of order. */
-bool git_form_packed_refs(struct bytes text)
+/*
+ * If the first line says that the refs are sorted, git uses a binary search, and would miss one that is out of order. Otherwise git sorts
+ * them. Of a name that is there twice, nobody can tell which line git takes: `names` has those of a text that is not sorted.
+ */
+static bool are_packed_refs(struct bytes text, struct map *names)
 {
     struct git_packed_line line;
     struct bytes last = {0};
@@ -149,9 +153,22 @@ bool git_form_packed_refs(struct bytes text)
             continue;
         if (is_sorted && bytes_known(last) && order_of(last, line.name) >= 0)
             return false;
+        void **place = is_sorted ? NULL : map_at(names, line.name.at, line.name.size);
+        if (place && *place)
+            return false;
+        if (place)
+            *place = names;
         last = line.name;
     }
     return true;
+}
+
+bool git_form_packed_refs(struct bytes text)
+{
+    struct map names = {0};
+    bool is_form = are_packed_refs(text, &names);
+    map_free(&names);
+    return is_form;
 }
 
 /* "OLD NEW NAME <MAIL> TIME ZONE", and perhaps a tab and what was done. */

@@ -1,4 +1,4 @@
-/* Forms of files in a git directory: does the whole content have it? Used by the judge alone. */
+/* Forms of files in a git directory: does the whole content have it? For the judge, and for those who compare refs. */
 #pragma once
 
 #include <stdbool.h>

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "git/judge_form.h"
 #include "git/refs.h"
 
 static bool add_line(struct arena *arena, const struct git_packed_line *line, struct packed_refs *refs)
@@ -30,11 +31,11 @@ static bool add_line(struct arena *arena, const struct git_packed_line *line, st
 void packed_refs_parse(struct arena *arena, const struct buf *text, struct packed_refs *ret_refs)
 {
     struct bytes rest = bytes_of(buf_text(text), text->size);
-    bool is_sound = true;
+    bool is_sound = true, is_form = git_form_packed_refs(rest);
     *ret_refs = (struct packed_refs){.is_there = true, .head = ""};
     for (struct git_packed_line line; is_sound && git_packed_next(&rest, &line);)
         is_sound = add_line(arena, &line, ret_refs);
-    ret_refs->is_sound = is_sound;
+    ret_refs->is_sound = is_sound && is_form;
     for (size_t i = 0; i < ret_refs->lines.count; i++) {
         const struct packed_ref *ref = &ret_refs->lines.at[i];
         *map_at(&ret_refs->by_name, ref->name, strlen(ref->name)) = &ret_refs->lines.at[i];

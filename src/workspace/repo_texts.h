@@ -16,7 +16,7 @@
 
 /*
  * packed_refs.c: the text of git's `packed-refs`. Its refs in a list, and the text with some of them changed. The text comes from a
- * sandbox; a text with a line that git does not write is not sound, and is not edited. Pure functions.
+ * sandbox; a text with a line that git does not write, or with a ref twice, is not sound, and is not edited. Pure functions.
  */
 struct packed_ref {
     const char *name, *value;

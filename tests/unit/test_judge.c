@@ -74,6 +74,7 @@ TEST(refs_and_lists)
     CHECK(!is_inert("packed-refs",
                     "# pack-refs with: sorted \n" HASH " refs/heads/b\n" HASH " refs/heads/a\n"));
     CHECK(is_inert("packed-refs", HASH " refs/heads/b\n" HASH " refs/heads/a\n"));
+    CHECK(!is_inert("packed-refs", HASH " refs/heads/b\n" HASH " refs/heads/a\n" HASH " refs/heads/b\n"));
     CHECK(!is_inert("packed-refs", "^" HASH "\n") && !is_inert("packed-refs", HASH " refs/heads/b") &&
           !is_inert("packed-refs", HASH " refs/heads/b\n# x\n") && !is_inert("packed-refs", HASH " HEAD\n"));
     CHECK(is_inert("logs/HEAD", HASH " " HASH " a <b> 1 +0000\tcommit\n") &&

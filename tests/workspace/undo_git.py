@@ -141,6 +141,27 @@ def test_overwritten_object(place):
     same(stands(project), before)
 
 
+@claim("a ref that packed-refs names twice is held aside: a tag does not move without a word (control: git takes the other line)")
+def test_named_twice(place):
+    project = history(place, "twice", packed=True)
+    old, new = project.git("rev-parse", "v1").strip(), project.git("rev-parse", "side").strip()
+    packed = project.path / ".git/packed-refs"
+    was = packed.read_text()
+    lines = [line for line in was.splitlines() if not line.startswith("#") and not line.endswith("refs/tags/v1")]
+    once = "\n".join(["# pack-refs with: peeled fully-peeled ", *lines, f"{new} refs/tags/v1", ""])
+    twice = once + f"{new} refs/tags/v1\n" * 8 + f"{old} refs/tags/v1\n"
+    packed.write_text(twice)
+    same(project.git("rev-parse", "v1").strip(), new)
+    packed.write_text(was)
+    done = place.run("sh", "-c", f"cat >.git/packed-refs <<'END'\n{twice}END", cwd=project.path, flags=("--net", "off"))
+    assert b"packed-refs is not in the form that git writes" in done.stderr, done.stderr
+    same([packed.read_text(), project.git("rev-parse", "v1").strip()], [was, old])
+    project.inside(f"cat >.git/packed-refs <<'END'\n{once}END")
+    same([project.git("rev-parse", "v1").strip(), f"+{new} refs/tags/v1" in project.bawn("diff", ".git")], [new, True])
+    project.bawn("undo", "--force", "--yes")
+    same(project.git("rev-parse", "v1").strip(), old)
+
+
 @claim("undo --force brings back objects for which the run left a pack that only names them")
 def test_forged_pack(place):
     project = history(place, "forged-pack", packed=True)
