@@ -46,10 +46,16 @@ static bool is_of_refs(const char *inner)
            strcmp(inner, "info/refs") == 0 || strcmp(inner, "gc.pid") == 0;
 }
 
-/* Did some ref get another value? */
-static bool has_moved(const struct repo_texts *refs, const change_list *changes)
+/* Those of a repository that changed follow each other from `first` on: the list is in walk order. */
+static bool is_of_repository(const struct repo_texts *refs, const change_list *changes, size_t number)
 {
-    for (size_t i = 0; i < changes->count; i++) {
+    return number < changes->count && text_starts_with(changes->at[number].path, refs->prefix);
+}
+
+/* Did some ref get another value? */
+static bool has_moved(const struct repo_texts *refs, const change_list *changes, size_t first)
+{
+    for (size_t i = first; is_of_repository(refs, changes, i); i++) {
         const struct change *change = &changes->at[i];
         const char *inner = repo_texts_inner(refs, change->path);
         bool is_file = !S_ISDIR((change->after ? change->after : change->before)->mode);
@@ -59,14 +65,14 @@ static bool has_moved(const struct repo_texts *refs, const change_list *changes)
     return !are_packed_unmoved(refs);
 }
 
-static void add_context(const struct repo_texts *refs, change_list *changes)
+static void add_context(const struct repo_texts *refs, change_list *context)
 {
     static const char *const names[] = {"HEAD", "logs/HEAD", "packed-refs"};
     for (size_t i = 0; i < array_len(names); i++) {
         const char *path = arena_printf(refs->arena, "%s%s", refs->prefix, names[i]);
         const struct entry *start = tree_find(refs->start, path), *end = tree_find(refs->end, path);
         if (start && end && entries_differ(start, end) == 0)
-            vec_push(changes, (struct change){path, start, end, 0, NULL});
+            vec_push(context, (struct change){path, start, end, 0, NULL});
     }
 }
 
@@ -76,19 +82,36 @@ static int by_path(const void *a, const void *b)
     return tree_order(left->path, right->path);
 }
 
-static void keep_moved_refs(const struct repo_texts *refs, change_list *changes)
+/* What becomes of the list once all repositories were looked at. Changing it for each would take the square of their number. */
+struct revision_of_changes {
+    bool *goes;          /* for each change */
+    change_list context; /* to be added */
+};
+
+static void keep_moved_refs(const struct repo_texts *refs, const change_list *changes, size_t first,
+                            struct revision_of_changes *revised)
 {
-    size_t kept = 0;
-    if (has_moved(refs, changes)) {
-        add_context(refs, changes);
-        qsort(changes->at, changes->count, sizeof(*changes->at), by_path);
+    if (has_moved(refs, changes, first)) {
+        add_context(refs, &revised->context);
         return;
     }
+    for (size_t i = first; is_of_repository(refs, changes, i); i++)
+        revised->goes[i] |=
+            is_of_refs(repo_texts_inner(refs, changes->at[i].path)) && is_plain(&changes->at[i]);
+}
+
+static void revise(change_list *changes, const struct revision_of_changes *revised)
+{
+    size_t kept = 0;
     for (size_t i = 0; i < changes->count; i++) {
-        if (!is_of_refs(repo_texts_inner(refs, changes->at[i].path)) || !is_plain(&changes->at[i]))
+        if (!revised->goes[i])
             changes->at[kept++] = changes->at[i];
     }
     changes->count = kept;
+    vec_each (const struct change, change, &revised->context)
+        vec_push(changes, *change);
+    if (revised->context.count)
+        qsort(changes->at, changes->count, sizeof(*changes->at), by_path);
 }
 
 /* Is the repository there before and after, and did one of the files of its refs change? */
@@ -106,26 +129,27 @@ static void drop_unmoved_refs(const struct live *live, int top_fd, struct store 
                               change_list *changes)
 {
     struct map seen = {0};
-    VEC(const char *) prefixes = {0};
+    struct revision_of_changes revised = {.goes =
+                                              must_realloc(NULL, changes->count + 1, sizeof(*revised.goes))};
+    memset(revised.goes, 0, (changes->count + 1) * sizeof(*revised.goes));
     for (size_t i = 0, size; i < changes->count; i++) {
         const char *path = changes->at[i].path;
         if (!may_have_moved(live, arena, &changes->at[i], &size) || map_get(&seen, path, size))
             continue;
         *map_at(&seen, path, size) = changes;
-        vec_push(&prefixes, arena_copy(arena, path, size));
-    }
-    for (size_t i = 0; i < prefixes.count; i++) {
         struct repo_texts refs = {.start = live->start,
                                   .end = live->end,
                                   .top_fd = top_fd,
                                   .store = store,
                                   .arena = arena,
-                                  .prefix = prefixes.at[i]};
+                                  .prefix = arena_copy(arena, path, size)};
         repo_texts_begin(&refs);
-        keep_moved_refs(&refs, changes);
+        keep_moved_refs(&refs, changes, i, &revised);
         repo_texts_end(&refs);
     }
-    vec_free(&prefixes);
+    revise(changes, &revised);
+    free(revised.goes);
+    vec_free(&revised.context);
     map_free(&seen);
 }
 

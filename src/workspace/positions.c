@@ -42,6 +42,7 @@ struct repository {
     const struct transition *transition;
     struct repo_texts texts;
     decision_list *decisions;
+    size_t first, end;                /* its decisions follow each other, with those of repositories in it */
     const struct packed_refs *coming; /* the packed refs after the undo, without the edits */
     struct decision *packed_decision; /* about `packed-refs`, if its lines can be edited; else NULL */
     packed_edits edits;
@@ -263,7 +264,7 @@ static void decide_packed(struct repository *repository, struct decision *decisi
 
 static int decide_refs(struct repository *repository, struct err *err)
 {
-    for (size_t i = 0; i < repository->decisions->count; i++) {
+    for (size_t i = repository->first; i < repository->end; i++) {
         const char *inner = inner_of(repository, &repository->decisions->at[i]);
         if (text_starts_with(inner, "refs/") && strcmp(inner, REFLOGS_STASH) != 0 &&
             !is_directory(&repository->decisions->at[i]) && decide_ref(repository, inner, err) < 0)
@@ -322,19 +323,19 @@ static void remove_log(struct repository *repository, const struct decision *dec
 static int decide_others(struct repository *repository, struct err *err)
 {
     decision_list *decisions = repository->decisions;
-    for (size_t i = 0; i < decisions->count; i++) {
+    for (size_t i = repository->first; i < repository->end; i++) {
         const char *inner = inner_of(repository, &decisions->at[i]);
         bool is_log = text_starts_with(inner, "logs/") && strcmp(inner, REFLOGS_STASH_LOG) != 0;
         if (is_log && !is_directory(&decisions->at[i]) &&
             reflogs_decide(&repository->texts, repository->transition, &decisions->at[i], err) < 0)
             return -1;
     }
-    for (size_t i = 0; i < decisions->count; i++) {
+    for (size_t i = repository->first; i < repository->end; i++) {
         const char *inner = inner_of(repository, &decisions->at[i]);
         if (text_starts_with(inner, "refs/heads/"))
             remove_log(repository, &decisions->at[i], inner);
     }
-    for (size_t i = 0; i < decisions->count; i++) {
+    for (size_t i = repository->first; i < repository->end; i++) {
         const char *inner = inner_of(repository, &decisions->at[i]);
         if ((text_starts_with(inner, "refs/") || text_starts_with(inner, "logs/")) &&
             is_directory(&decisions->at[i]))
@@ -351,7 +352,7 @@ static int decide_repository(struct repository *repository, struct err *err)
     for (enum moment moment = START; moment < MOMENTS; moment++)
         add_own_head(repository, moment, "HEAD");
     reflogs_find_branches(&repository->texts, add_own, repository);
-    for (size_t i = 0; i < decisions->count; i++) {
+    for (size_t i = repository->first; i < repository->end; i++) {
         struct decision *decision = &decisions->at[i];
         const char *inner = inner_of(repository, decision);
         if (text_starts_with(inner, "worktrees/"))
@@ -401,8 +402,13 @@ int positions_decide(const struct transition *transition, int top_fd, struct sto
         if (!place || *place)
             continue;
         *place = decisions;
+        size_t end = i + 1;
+        while (end < decisions->count && strncmp(decisions->at[end].judged.change.path, path, size) == 0)
+            end++;
         struct repository repository = {.transition = transition,
                                         .decisions = decisions,
+                                        .first = i,
+                                        .end = end,
                                         .texts = {.start = transition->to,
                                                   .end = transition->from,
                                                   .top_fd = top_fd,
@@ -421,23 +427,32 @@ int positions_decide(const struct transition *transition, int top_fd, struct sto
     return result < 0 ? -1 : store_flush(store, err);
 }
 
+/* Does the path lie in one of these repositories? */
+static bool lies_in(const struct map *repositories, const char *path)
+{
+    for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+        if (map_get(repositories, path, (size_t)(slash + 1 - path)))
+            return true;
+    }
+    return false;
+}
+
 void positions_hold_moved(decision_list *decisions)
 {
-    for (size_t i = 0; i < decisions->count; i++) {
-        const struct decision *moved = &decisions->at[i];
-        const char *path = moved->judged.change.path;
-        if (moved->course != COURSE_CONFLICT || !git_is_position(path) ||
-            !change_is_shown(&moved->judged.change))
-            continue;
-        size_t size = git_repository_size(path);
-        for (size_t j = 0; j < decisions->count; j++) {
-            struct decision *other = &decisions->at[j];
-            const char *held = other->judged.change.path;
-            if (other->course == COURSE_GO && strncmp(held, path, size) == 0 &&
-                !text_starts_with(held + git_repository_size(held), "objects/")) {
-                other->course = COURSE_HELD;
-                other->why = "its repository was changed since";
-            }
+    struct map moved = {0};
+    vec_each (const struct decision, decision, decisions) {
+        const char *path = decision->judged.change.path;
+        if (decision->course == COURSE_CONFLICT && git_is_position(path) &&
+            change_is_shown(&decision->judged.change))
+            *map_at(&moved, path, git_repository_size(path)) = decisions;
+    }
+    vec_each (struct decision, other, decisions) {
+        const char *held = other->judged.change.path;
+        if (moved.count && other->course == COURSE_GO && lies_in(&moved, held) &&
+            !text_starts_with(held + git_repository_size(held), "objects/")) {
+            other->course = COURSE_HELD;
+            other->why = "its repository was changed since";
         }
     }
+    map_free(&moved);
 }

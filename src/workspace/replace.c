@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/map.h"
 #include "kernel/beneath.h"
 #include "workspace/scan.h"
 #include "workspace/step.h"
@@ -26,6 +27,7 @@ struct execution {
     struct replaced *replaced;
     change_list changes;
     touched_list touched;
+    struct map known; /* the paths in `touched` */
     /* cppcheck-suppress unusedStructMember; vec_push uses it */
     VEC(size_t)
     made; /* changes whose new files have only their temporary name and may not be on the disk yet */
@@ -53,7 +55,6 @@ static bool is_change(const change_list *changes, const char *path)
            bsearch(path, changes->at, changes->count, sizeof(*changes->at), tree_by_path) != NULL;
 }
 
-/* Changes are in walk order, so that those in one directory mostly follow each other: the search begins at the end. */
 static void note_touched(struct execution *execution, const struct step *step)
 {
     const struct replacement *replacement = execution->replacement;
@@ -61,10 +62,10 @@ static void note_touched(struct execution *execution, const struct step *step)
     struct stat status;
     if (is_change(&execution->changes, parent) || fstat(step->parent_fd, &status) < 0)
         return;
-    for (size_t i = execution->touched.count; i--;) {
-        if (strcmp(execution->touched.at[i].path, parent) == 0)
-            return;
-    }
+    void **place = map_at(&execution->known, parent, strlen(parent));
+    if (*place)
+        return;
+    *place = execution;
     vec_push(&execution->touched, (struct touched){parent, status.st_mtim});
 }
 
@@ -246,6 +247,7 @@ int replace_files(const struct replacement *replacement, struct replaced *ret_re
     restore_touched(&execution);
     vec_free(&execution.changes);
     vec_free(&execution.touched);
+    map_free(&execution.known);
     vec_free(&execution.made);
     return result;
 }

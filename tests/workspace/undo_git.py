@@ -1,9 +1,11 @@
 """undo of what a live run did to a git repository: branches by their value, objects only where one is missing."""
+import json
+import resource
 import subprocess
 
 import scratch
 from lab import repository, started
-from scratch import PATIENCE, same
+from scratch import PATIENCE, Project, same
 
 claim = scratch.Claims()
 
@@ -160,6 +162,27 @@ def test_named_twice(place):
     same([project.git("rev-parse", "v1").strip(), f"+{new} refs/tags/v1" in project.bawn("diff", ".git")], [new, True])
     project.bawn("undo", "--force", "--yes")
     same(project.git("rev-parse", "v1").strip(), old)
+
+
+def seconds_of_many(place, count):
+    """The processor's time for a run, and what it changed, in a workspace with so many git directories: only that of `r7` gets a ref."""
+    project = Project(place, f"many-{count}")
+    for number in range(count):
+        (project.path / f"d/r{number}/.git/refs/heads").mkdir(parents=True)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    project.inside("for d in d/*/.git; do echo '# pack-refs with: peeled fully-peeled sorted ' >$d/packed-refs; done; "
+                   f"echo {'1' * 40} >d/r7/.git/refs/heads/new")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    return used, [item["path"] for item in json.loads(project.bawn("diff", "--json"))]
+
+
+@claim("files of refs in four times as many git directories take four times as long, and not sixteen; a ref that moved is found")
+def test_many_repositories(place):
+    few, changed = seconds_of_many(place, 1500)
+    same(changed, ["d/r7/.git/packed-refs", "d/r7/.git/refs/heads/new"])
+    many, changed = seconds_of_many(place, 6000)
+    same(changed, ["d/r7/.git/packed-refs", "d/r7/.git/refs/heads/new"])
+    assert many < 8 * few, (few, many)
 
 
 @claim("undo --force brings back objects for which the run left a pack that only names them")
