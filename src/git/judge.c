@@ -242,6 +242,12 @@ bool git_is_control(const char *path)
     return is_control(own_part(path));
 }
 
+bool git_is_commit_graph(const char *path)
+{
+    const char *info = after(own_part(path), "objects/info");
+    return info && (is_named(info, "commit-graph") || after(info, "commit-graphs"));
+}
+
 bool git_is_lock(const char *path)
 {
     return is_lock_path(own_part(path));

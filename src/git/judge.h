@@ -48,6 +48,9 @@ extern const char git_is_unknown[];
 /* Configuration, hooks, old files of remotes: "config", "config.worktree", "hooks/…", "remotes/…", "branches/…". */
 bool git_is_control(const char *path);
 
+/* Is it a commit-graph, or a part of one? git believes what it says of commits, and does not read them. */
+bool git_is_commit_graph(const char *path);
+
 /*
  * The size of the part of a path that is held as a whole ("rebase-merge" of "rebase-merge/done"): files of one unfinished
  * operation, which mean nothing without each other. 0: the file is held by itself. `ret_what` says which operation it is ("a

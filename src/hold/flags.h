@@ -56,6 +56,7 @@ struct flags {
     file_contents before;
     struct past past;
     struct versions versions;
+    unsigned graphs_asked;           /* how often git was asked about a commit-graph */
     struct map names;                /* last names of flagged paths */
     struct map ways;                 /* names on the way to them, which a link may have */
     VEC(const char *) name_patterns; /* last names with wildcards */

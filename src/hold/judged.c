@@ -5,6 +5,7 @@
  *   - A file that was there at the start, byte for byte, stays, whatever it is.
  *   - Files that were not changed since the start are not read, and directories of objects in which nothing was made or replaced
  *     are not even listed: what an object holds is git fsck's business.
+ *   - A commit-graph is held unless git finds in it what the commits say themselves.
  *   - Files of one unfinished operation (a rebase) are held together, as the directory that they lie in.
  *   - A file that is held only because it has a second name (a hard link) is replaced by a copy.
  *   - If HEAD names a branch that is held and was not there before, HEAD is held too, so that it is back where it was.
@@ -26,20 +27,22 @@
 
 enum { DEEPEST = 64 };
 
-struct judging {
-    struct flags *flags;
-    const char *git_dir;
-    size_t hash_size;
-    bool all_are_new;
-    bool is_bare; /* files that are not git's may lie in it */
-};
-
 /* An entry on its way to the judge. */
 struct found {
     int parent_fd;
     const char *name, *path;
     const char *inner; /* below the git directory */
     struct stat status;
+};
+
+struct judging {
+    struct flags *flags;
+    const char *git_dir;
+    size_t hash_size;
+    bool all_are_new;
+    bool is_bare; /* files that are not git's may lie in it */
+    /* cppcheck-suppress unusedStructMember; vec_push uses it */
+    VEC(struct found) graphs; /* files of commit-graphs that may be new */
 };
 
 /* --- what is new ------------------------------------------------------------------------------------------------------------- */
@@ -164,6 +167,8 @@ static void judge_entry(struct judging *judging, const struct found *found)
                 judging->flags,
                 (struct sighting){"a git lock file", found->path,
                                   "it blocks git on the host: remove it if no git is running"});
+        else if (git_is_commit_graph(found->inner) && !judging->all_are_new)
+            vec_push(&judging->graphs, *found);
         return;
     }
     struct bytes own = {0};
@@ -178,11 +183,14 @@ static void judge_entry(struct judging *judging, const struct found *found)
 
 static void walk(struct judging *judging, int directory_fd, const char *inner, unsigned depth);
 
-/* Objects are added and never changed: where nothing was made or replaced in a directory of them, there is nothing to look at. */
+/*
+ * Objects are added and never changed: where nothing was made or replaced in a directory of them, there is nothing to look at. What
+ * lies in objects/info is no object.
+ */
 static bool is_quiet(struct judging *judging, const struct found *found)
 {
-    return text_starts_with(found->inner, "objects/") && !judging->all_are_new &&
-           !flags_is_since(judging->flags, found->status.st_ctim);
+    return text_starts_with(found->inner, "objects/") && !text_starts_with(found->inner, "objects/info") &&
+           !judging->all_are_new && !flags_is_since(judging->flags, found->status.st_ctim);
 }
 
 static void descend(struct judging *judging, const struct found *found, unsigned depth)
@@ -246,6 +254,41 @@ static void walk(struct judging *judging, int directory_fd, const char *inner, u
     if (trouble)
         flags_add_unsearched(judging->flags,
                              *inner ? path_join(arena, judging->git_dir, inner) : judging->git_dir);
+}
+
+/* --- commit-graphs ----------------------------------------------------------------------------------------------------------- */
+
+/* Does git, in a sandbox, find in the commit-graph what the commits say? It looks at a chain of them only if there is no single one. */
+static bool are_true(const struct judging *judging)
+{
+    enum { MOST_ASKED = 16 }; /* each costs a sandbox, and a command can make many repositories */
+    struct flags *flags = judging->flags;
+    const struct versions *versions = &flags->versions;
+    const char *const command[] = {"git", "--git-dir", judging->git_dir, "commit-graph", "verify", NULL};
+    const char *work_tree = NULL;
+    struct buf nothing = {0};
+    auto_buf struct buf output = {0};
+    vec_each (const struct workspace, workspace, &flags->hold->plan->policy->workspaces) {
+        if (path_is_beneath(judging->git_dir, workspace->path))
+            work_tree = workspace->path;
+    }
+    struct stat status;
+    const char *single = path_join(flags->hold->arena, judging->git_dir, "objects/info/commit-graph");
+    bool is_single = lstat(single, &status) == 0, is_chain = false;
+    vec_each (const struct found, found, &judging->graphs)
+        is_chain |= strcmp(found->path, single) != 0;
+    return versions->ask && work_tree && !(is_single && is_chain) && flags->graphs_asked++ < MOST_ASKED &&
+           versions->ask(versions->context, work_tree, command, &nothing, &output) == 0;
+}
+
+static void judge_graphs(struct judging *judging)
+{
+    if (judging->graphs.count && !are_true(judging)) {
+        vec_each (const struct found, found, &judging->graphs)
+            add(judging, found, "tells git of commits what they do not say, or cannot be verified",
+                (struct bytes){0});
+    }
+    vec_free(&judging->graphs);
 }
 
 /* --- HEAD -------------------------------------------------------------------------------------------------------------------- */
@@ -346,5 +389,6 @@ void judged_look(struct flags *flags, const char *git_dir, const struct judged_a
         return;
     }
     walk(&judging, fd, "", 0);
+    judge_graphs(&judging);
     hold_head_with_branch(flags, git_dir);
 }

@@ -56,6 +56,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "git/judge.h"
 #include "git/repo.h"
 #include "kernel/beneath.h"
 #include "kernel/process.h"
@@ -81,7 +82,10 @@ static struct decision decide(const struct transition *transition, const struct 
     bool keeps = transition->keeps_objects && !change->after && git &&
                  text_starts_with(change->path + git, "objects/") &&
                  positions_repository_stays(transition, change->path);
-    if (judged->judgement == JUDGED_AS_AFTER || keeps) {
+    /* git would believe a commit-graph in place of the commits. It makes one by itself: none is applied. */
+    bool is_graph = transition->keeps_objects && !transition->keeps_refs && git &&
+                    git_is_commit_graph(change->path + git);
+    if (judged->judgement == JUDGED_AS_AFTER || keeps || is_graph) {
         decision.course = COURSE_DONE;
     } else if (transition->keeps_refs && !change->after && tree_is_skipped(change->before)) {
         decision.course = COURSE_SKIPPED;

@@ -19,6 +19,19 @@ CONFIG = r"printf '[core]\n\tfsmonitor = touch pwned; false\n\trepositoryformatv
 REBASE = ("mkdir .git/rebase-merge; cd .git/rebase-merge; echo refs/heads/main >head-name; git rev-parse HEAD | tee onto >orig-head; "
           ": >interactive; echo 1 | tee msgnum >end; : >done; ")
 
+# The commit-graph gives the commit of the branch `side` another tree, in which `a` is evil.
+GRAPH = """cat >g.py <<'END'
+import glob, os, sys
+for path in glob.glob(".git/objects/info/commit-graph") + glob.glob(".git/objects/info/commit-graphs/*.graph"):
+    os.chmod(path, 0o644)
+    with open(path, "r+b") as file:
+        text = file.read()
+        file.seek(0)
+        file.write(text.replace(*map(bytes.fromhex, sys.argv[1:])))
+END
+b=$(echo evil | git hash-object -w --stdin); t=$(printf '100644 blob %s\\ta\\n' $b | git mktree)
+python3 g.py $(git rev-parse side^{tree}) $t"""
+
 # Name: what lies there before, what an earlier run does, what the run does, what the user then does (see AROUND in `run`).
 ATTACKS = {
     "a message file that is a link to the configuration": (
@@ -39,6 +52,12 @@ ATTACKS = {
         "echo two >a; git commit -qam two; (git am p/*.patch || true) >&2; test -d .git/rebase-apply; cp p/*.patch .git/rebase-apply/0001; "
         "sed -i s/one/evil/ .git/rebase-apply/0001",
         "cat .git/rebase-apply/0001"),
+    "a commit-graph that lies about a commit": ("git branch side", "", "git commit-graph write --reachable; " + GRAPH, "git log -p side"),
+    "a commit-graph that was there before, and lies now": ("git branch side; git commit-graph write --reachable", "", GRAPH, "git log -p side"),
+    "a chain of commit-graphs that lies, beside one that does not": (
+        "git branch side; git commit-graph write --reachable; cp .git/objects/info/commit-graph g", "",
+        "rm -f .git/objects/info/commit-graph; git commit-graph write --split --reachable; " + GRAPH + "; cp g .git/objects/info/commit-graph",
+        "rm -f .git/objects/info/commit-graph; git log -p side"),
     "packed refs that are a named pipe": (
         "", "", "rm -f .git/packed-refs; mkfifo .git/packed-refs", "timeout 2 git for-each-ref >/dev/null; test $? = 124 && echo evil"),
     "a ref that is a named pipe": (

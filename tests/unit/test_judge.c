@@ -191,6 +191,9 @@ TEST(objects_and_packs)
     CHECK(is_inert("objects/info/packs", "P pack-" HASH ".pack\n\n") &&
           !is_inert("objects/info/packs", "evil\n"));
     CHECK(is_inert("objects/info/commit-graphs/commit-graph-chain", HASH "\n"));
+    CHECK(git_is_commit_graph("objects/info/commit-graph") &&
+          git_is_commit_graph("modules/x/objects/info/commit-graphs/commit-graph-chain") &&
+          !git_is_commit_graph("objects/info/packs") && !git_is_commit_graph("objects/info/commit-graphs"));
     struct git_entry shared = {"objects/ab/cdef0123456789abcdef0123456789abcdef01",
                                S_IFREG | 0444,
                                2,

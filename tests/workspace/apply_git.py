@@ -97,6 +97,22 @@ def test_written_refs(place):
     same(project.git("symbolic-ref", "HEAD"), "refs/heads/fresh\n")
 
 
+@claim("apply: a commit-graph does not arrive, and one that was there stays as it is; the commit beside it arrives")
+def test_commit_graph(place):
+    project = repository(place, "graph")
+    graph = project.path / ".git/objects/info/commit-graph"
+    script = f"echo x >>a; {COMMIT}; git commit-graph write --reachable; test -f .git/objects/info/commit-graph"
+    project.inside(script, "--review")
+    project.bawn("apply")
+    same([graph.exists(), project.git("log", "--format=%s")], [False, "two\none\n"])
+    project.git("commit-graph", "write", "--reachable")
+    was = graph.read_bytes()
+    project.inside(script, "--review")
+    project.bawn("apply")
+    same([graph.read_bytes() == was, project.git("log", "--format=%s")], [True, "two\ntwo\none\n"])
+    same("waiting" in project.bawn("sessions"), False)
+
+
 @claim("apply: an index that git could not read, or that names what is not there, is kept out; so is a list of shallow commits")
 def test_broken_index(place):
     scratch.need("git")
