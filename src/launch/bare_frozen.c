@@ -49,7 +49,7 @@ static int add_tree(struct bare *bare, int fd, const char *path, unsigned depth,
     return result == 0 && trouble ? err_sys(err, trouble, "cannot list %s, which is frozen", path) : result;
 }
 
-/* The directories above a frozen path, up to the tree that may be written: none may be moved. */
+/* The directories above a frozen path, up to the outermost tree that may be written: none may be moved. */
 static int add_way(struct bare *bare, const char *path, struct err *err)
 {
     for (size_t size = path_parent_size(path, strlen(path)); size > 1; size = path_parent_size(path, size)) {
@@ -62,10 +62,8 @@ static int add_way(struct bare *bare, const char *path, struct err *err)
             return -1;
         if (size == path_parent_size(path, strlen(path)))
             vec_push(&bare->names, (struct frozen_name){status.st_dev, status.st_ino, path_name(path)});
-        for (size_t i = 0; i < bare->written.count; i++) {
-            if (strcmp(bare->written.at[i], directory) == 0)
-                return 0;
-        }
+        if (!bare_is_written(bare, path_parent(&bare->arena, directory)))
+            return 0;
     }
     return 0;
 }

@@ -121,9 +121,11 @@ int root_pin_parents(struct root *root, const char *path, struct err *err)
     VEC(const char *) parents = {0};
     for (size_t size = path_parent_size(path, strlen(path)); size > 1; size = path_parent_size(path, size)) {
         const char *parent = arena_copy(&root->arena, path, size);
-        if (is_write_tree(root->launch->operations, parent))
-            break; /* the tree itself is a mount point already */
-        vec_push(&parents, parent);
+        bool is_tree = is_write_tree(root->launch->operations, parent); /* a mount point already */
+        if (is_tree && !operations_write_above(root->launch->operations, parent))
+            break;
+        if (!is_tree)
+            vec_push(&parents, parent);
     }
     int result = 0;
     while (parents.count && result == 0)

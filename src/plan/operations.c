@@ -58,7 +58,7 @@ bool operations_show(const struct operations *operations, const char *path)
     return false;
 }
 
-static bool lies_in_written(const struct operations *operations, const char *path)
+bool operations_write_above(const struct operations *operations, const char *path)
 {
     vec_each (const struct operation, tree, operations) {
         if (tree->kind == OP_BIND_WRITE && path_is_beneath(path, tree->path) && strcmp(path, tree->path) != 0)
@@ -75,7 +75,7 @@ bool operations_cover(const struct operations *operations, const struct operatio
     case OP_HIDE:
         return !operation->is_pattern;
     case OP_BIND_READ:
-        return lies_in_written(operations, operation->path);
+        return operations_write_above(operations, operation->path);
     default:
         return false;
     }

@@ -115,6 +115,9 @@ const char *operations_net(const struct operations *operations);
 /* Does the path lie in a shown tree of the host? */
 bool operations_show(const struct operations *operations, const char *path);
 
+/* Does the path lie in a tree that may be written, and is not that tree? Then it can be moved unless something keeps it. */
+bool operations_write_above(const struct operations *operations, const char *path);
+
 /*
  * Does a mount over part of a tree enforce the operation: frozen, hidden, or read-only in a writable tree? The mount falls when
  * the host replaces the file below it.
