@@ -9,10 +9,10 @@
  *
  * The three that a command always has. What lies behind them is the caller's decision, but a file that was given to be
  * written is not thereby readable, and a directory is no way into it.
- * case stdin-directory: 0 id_rsa => bawn: standard stream 0 is a directory or a frozen file. Redirect it from or to something else. | stdin {home}/.ssh
- * case stdin-directory-above: 0 ../.ssh/id_rsa => bawn: standard stream 0 is a directory or a frozen file. Redirect it from or to something else. | stdin {home}/src
- * case stdin-frozen-directory: 0 config write => bawn: standard stream 0 is a directory or a frozen file. Redirect it from or to something else. | stdin {ws}/.git | harms canaries
- * case stdin-frozen-file: 0 /proc/self/fd/0 write => bawn: standard stream 0 is a directory or a frozen file. Redirect it from or to something else. | stdin {ws}/.git/config | harms canaries
+ * case stdin-directory: 0 id_rsa => bawn: standard stream 0 is a directory. Redirect it from or to something else. | stdin {home}/.ssh
+ * case stdin-directory-above: 0 ../.ssh/id_rsa => bawn: standard stream 0 is a directory. Redirect it from or to something else. | stdin {home}/src
+ * case stdin-frozen-directory: 0 config write => bawn: standard stream 0 is a directory. Redirect it from or to something else. | stdin {ws}/.git | harms canaries
+ * case stdin-frozen-file: 0 /proc/self/fd/0 write => bawn: standard stream 0 is a file that is frozen, hidden or read-only inside. Redirect it from or to something else, or pass the content by a pipe. | stdin {ws}/.git/config | harms canaries
  * case stdin-reopened-writable: 0 /proc/self/fd/0 write => EACCES openat | stdin {home}/wide/file | harms canaries
  */
 #include "attack.h"

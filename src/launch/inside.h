@@ -72,6 +72,9 @@ struct child {
     cpu_set_t processors;      /* that the command may use then */
 };
 
+/* streams.c, outside: refuses standard streams by which the command could write what it must not. */
+int streams_check(const struct operations *operations, struct err *err) must_check;
+
 /* start.c: makes a user namespace for its id map alone, which mounts take. Returns its descriptor. */
 int map_namespace_open(const struct id_map *map, struct err *err) must_check;
 

@@ -93,45 +93,6 @@ int map_namespace_open(const struct id_map *map, struct err *err)
     return fd;
 }
 
-static int stream_is_frozen(const struct stat *stream, const struct operation *operation, struct err *err)
-{
-    struct stat frozen;
-    if (operation->kind != OP_FREEZE)
-        return 0;
-    if (stat(operation->path, &frozen) == 0)
-        return frozen.st_dev == stream->st_dev && frozen.st_ino == stream->st_ino;
-    if (errno == ENOENT || errno == ENOTDIR)
-        return 0;
-    err_sys(err, errno, "cannot look at %s, which is frozen", operation->path);
-    return err_hint(err, "redirect the standard streams from or to a pipe or a terminal");
-}
-
-/*
- * The standard streams are opened outside, on the host's own mounts. A stream that is a directory leads around the root, and one
- * that is a frozen file leads around its pin.
- */
-static int check_standard_streams(const struct operations *operations, struct err *err)
-{
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-        struct stat stream;
-        int is_frozen = 0;
-        if (fstat(fd, &stream) < 0) {
-            if (errno == EBADF) /* it is closed */
-                continue;
-            return err_sys(err, errno, "cannot look at standard stream %d", fd);
-        }
-        for (size_t i = 0; is_frozen == 0 && S_ISREG(stream.st_mode) && i < operations->count; i++)
-            is_frozen = stream_is_frozen(&stream, &operations->at[i], err);
-        if (is_frozen < 0)
-            return -1;
-        if (is_frozen || S_ISDIR(stream.st_mode)) {
-            err_set(err, "standard stream %d is a directory or a frozen file", fd);
-            return err_hint(err, "redirect it from or to something else");
-        }
-    }
-    return 0;
-}
-
 /* Makes the directories that a rule says to make: they must exist on the host before they can be shown. */
 static int make_missing(const struct launch *launch, struct err *err)
 {
@@ -440,7 +401,7 @@ static int start_amended(const struct launch *launch, struct launched *launched,
 {
     bool host_network = ports_host_network(launch->operations);
     bool is_bare = launch->operations->on == ON_LANDLOCK;
-    if (check_standard_streams(launch->operations, err) < 0 || make_missing(launch, err) < 0)
+    if (streams_check(launch->operations, err) < 0 || make_missing(launch, err) < 0)
         return -1;
     /* The child that was started ahead had to guess which network the plan has. A warden has the host's. */
     if (launched->pid > 0 &&
