@@ -46,6 +46,7 @@
 /* Requests of file systems, whose headers are not part of the kernel's for programs. */
 #define XFS_EXCHANGE_EXTENTS 0xc0c0586dU /* XFS_IOC_SWAPEXT */
 #define EXT4_MOVE_EXTENTS    0xc028660fU /* EXT4_IOC_MOVE_EXT */
+#define FAT_SET_ATTRIBUTES   0x40047211U /* FAT_IOCTL_SET_ATTRIBUTES */
 
 enum {
     X86_64_NOFOLLOW = 0400000,

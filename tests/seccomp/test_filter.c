@@ -368,10 +368,12 @@ TEST(nothing_can_be_typed_into_a_terminal)
 TEST(without_namespaces_nothing_can_be_typed_into_a_terminal_and_no_flag_of_a_file_be_set)
 {
     static const uint64_t typing[] = {0x5412, 0x541c, 0x5423};
-    /* FS_IOC_SETFLAGS, its 32-bit form, FSSETXATTR, SETVERSION, ENABLE_VERITY, SET_ENCRYPTION_POLICY */
-    static const uint64_t flags[] = {0x40086602, 0x40046602, 0x401c5820, 0x40087602, 0x40806685, 0x800c6613};
-    /* FS_IOC_GETFLAGS, FSGETXATTR, FIEMAP, FICLONE, TCGETS, FIONREAD */
-    static const uint64_t harmless[] = {0x80086601, 0x801c581f, 0xc020660b, 0x40049409, 0x5401, 0x541b};
+    /* FS_IOC_SETFLAGS, its 32-bit form, FSSETXATTR, SETVERSION, ENABLE_VERITY, SET_ENCRYPTION_POLICY, FAT_IOCTL_SET_ATTRIBUTES */
+    static const uint64_t flags[] = {0x40086602, 0x40046602, 0x401c5820, 0x40087602,
+                                     0x40806685, 0x800c6613, 0x40047211};
+    /* FS_IOC_GETFLAGS, FSGETXATTR, FIEMAP, FICLONE, TCGETS, FIONREAD, FAT_IOCTL_GET_ATTRIBUTES */
+    static const uint64_t harmless[] = {0x80086601, 0x801c581f, 0xc020660b, 0x40049409,
+                                        0x5401,     0x541b,     0x80047210};
     for (size_t i = 0; i < array_len(typing); i++)
         CHECK_BARE("ioctl", ERRNO | EPERM, 0, typing[i] | high_half);
     for (size_t i = 0; i < array_len(flags); i++)
