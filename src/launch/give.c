@@ -116,8 +116,9 @@ static int cover_hidden(struct root *copy, const struct give *give, struct err *
     if (mask_find(copy, err) < 0)
         return -1;
     vec_each (const struct operation, operation, copy->launch->operations) {
-        if (operation->kind == OP_HIDE && !operation->is_pattern &&
-            cover(copy, give, operation->path, err) < 0)
+        if (operation->kind != OP_HIDE || operation->is_pattern)
+            continue;
+        if (root_pin_way(copy, operation->path, err) < 0 || cover(copy, give, operation->path, err) < 0)
             return -1;
     }
     for (size_t i = 0; i < copy->masked.count; i++) {

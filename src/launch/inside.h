@@ -162,6 +162,12 @@ bool furnish_makes(const struct operation *operation);
 /* root.c: pins the parent directories of a frozen path, outermost first, so that none can be renamed. */
 int root_pin_parents(struct root *root, const char *path, struct err *err) must_check;
 
+/*
+ * root.c: the same for what is hidden, read-only or covered by a copy, if it lies in a tree that may be written: otherwise something else could be
+ * put there, once a directory above it is renamed. Matches of patterns are too many for that.
+ */
+int root_pin_way(struct root *root, const char *path, struct err *err) must_check;
+
 /* repin.c: opens the empty file or directory that covers a hidden place while the command runs. Returns its fd. */
 int cover_open(const struct root *root, int place_fd, struct err *err) must_check;
 

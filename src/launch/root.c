@@ -134,6 +134,14 @@ int root_pin_parents(struct root *root, const char *path, struct err *err)
     return result;
 }
 
+int root_pin_way(struct root *root, const char *path, struct err *err)
+{
+    if (!operations_write_above(root->launch->operations, path))
+        return 0;
+    auto_fd int place = place_open(root, path, 0);
+    return place < 0 ? 0 : root_pin_parents(root, path, err);
+}
+
 static int make_link(struct root *root, const struct operation *operation, struct err *err)
 {
     int parent = place_open_parent(root, operation->path, err);
@@ -170,11 +178,15 @@ static int carry_out(struct root *root, size_t index, struct err *err)
     case OP_SIFT:
         if (!trees_has_copy(root->launch, operation))
             return 0;
+        if (root_pin_way(root, operation->source, err) < 0)
+            return -1;
         return root->shown[index].tree < 0 ? hide(root, operation->source, err)
                                            : place_attach(root, root->shown[index].tree, operation->source,
                                                           operation->is_directory, err);
     case OP_HIDE:
-        return operation->is_pattern ? 0 : hide(root, operation->path, err);
+        if (operation->is_pattern)
+            return 0;
+        return root_pin_way(root, operation->path, err) < 0 ? -1 : hide(root, operation->path, err);
     case OP_FREEZE:
         if (operation->missing)
             return 0;
@@ -184,7 +196,9 @@ static int carry_out(struct root *root, size_t index, struct err *err)
     case OP_BIND_READ:
         if (furnish_is_own_view(operation->path))
             return furnish_own_view(root, operation->path, err);
-        return furnish_makes(operation) ? 0 : attach_tree(root, index, err);
+        if (furnish_makes(operation))
+            return 0;
+        return root_pin_way(root, operation->path, err) < 0 ? -1 : attach_tree(root, index, err);
     case OP_ASKABLE:
         return place_directory(root, operation->path, err) < 0 ? -1 : 0;
     case OP_DECOY:
