@@ -32,7 +32,8 @@
  *
  * Invariants.
  *
- *   1. `before` is read by hold_read(), before the command begins. It holds nothing that the command could have written.
+ *   1. `before` is read by hold_read(), before the command begins. It holds nothing that the command could have written. Without it nothing
+ *      is compared: no command has begun.
  *   2. A frozen file with a second name in a writable tree is refused by hold_read(): a pin holds one name only.
  *   3. While a path is FALLEN, changes by the host and by the sandbox cannot be told apart. Of git's files, changes that make git
  *      run something new are moved aside and the file is restored from `before`. Everything else stays and is reported.
@@ -164,6 +165,7 @@ int hold_read(struct hold *hold, struct err *err)
         content_add(hold->arena, path, &frozen->before);
         if (frozen->before.trouble)
             return err_sys(err, frozen->before.trouble, "cannot read %s, which is frozen", path);
+        frozen->is_read = true;
         if (check_aliases(hold, frozen, err) < 0)
             return -1;
         /* After the look at the modes, which are given back at the end. */
@@ -322,7 +324,7 @@ static void decide_fallen(struct hold *hold, const struct frozen *frozen)
 {
     const struct operation *operation = &hold->plan->operations.at[frozen->operation];
     file_contents now = {0};
-    if (hold_keeps_aside(hold, operation->path))
+    if (!frozen->is_read || hold_keeps_aside(hold, operation->path))
         return;
     content_add(hold->arena, operation->path, &now);
     if (now.trouble)

@@ -26,7 +26,8 @@ struct frozen {
     dev_t device;
     ino_t inode;
     file_contents before;
-    bool fell; /* its pin fell, because the host replaced the object */
+    bool fell;    /* its pin fell, because the host replaced the object */
+    bool is_read; /* `before` is known. A run that fails earlier has run no command */
 };
 
 /* A socket that a program outside opened while the command ran. */
