@@ -192,9 +192,16 @@ int forge_parse(struct arena *arena, const struct word *words, size_t count, str
     return 0;
 }
 
+/* 0 stands for the usual port, whether it is written or not. */
+static uint16_t unusual_port(const struct forge_object *forge)
+{
+    enum { PORT_SSH = 22 };
+    return forge->port == (forge->token ? PORT_HTTPS : PORT_SSH) ? 0 : forge->port;
+}
+
 bool forge_is_same(const struct forge_object *one, const struct forge_object *other)
 {
-    return strcmp(one->host, other->host) == 0 && one->port == other->port &&
+    return strcmp(one->host, other->host) == 0 && unusual_port(one) == unusual_port(other) &&
            strcmp(one->path, other->path) == 0;
 }
 

@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "policy/rule.h"
 
-/* Do both name the same repository? */
+/* Do both name the same repository, whoever logs in there? */
 bool forge_is_same(const struct forge_object *one, const struct forge_object *other);
 
 /* At which a rule with a token reaches its host. */

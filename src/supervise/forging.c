@@ -210,14 +210,19 @@ static _Noreturn void become_ssh(const struct forging *forging, const struct for
     _exit(127);
 }
 
-/* The rules for this repository, as src/forge/settings.c reads them. */
-static int write_settings(const struct forging *forging, const struct wanted *wanted, struct err *err)
+/*
+ * The rules for the repository that ssh is led to, as src/forge/settings.c reads them. What was asked for may fit others, too: a request need not
+ * name a user or a port, and at another port is another server.
+ */
+static int write_settings(const struct forging *forging, const struct forge_object *led_to,
+                          const struct wanted *wanted, struct err *err)
 {
     auto_buf struct buf lines = {0};
     buf_add_str(&lines, wanted->is_push ? "push" : "fetch");
     vec_each (const struct operation, operation, &forging->plan->operations) {
         const struct forge_object *forge = by_ssh(operation);
-        if (!forge || !wanted->is_push || !is_wanted(forge, wanted) || !forge->ref_count)
+        if (!forge || !wanted->is_push || !forge_is_same(forge, led_to) ||
+            strcmp(forge->user, led_to->user) != 0 || !forge->ref_count)
             continue;
         buf_printf(&lines, "\nrule -%s%s%s", forge->may_force ? "f" : "", forge->may_delete ? "d" : "",
                    forge->may_send_options ? "o" : "");
@@ -273,7 +278,7 @@ static void close_ends(const struct ends *ends)
 static int start(const struct forging *forging, const struct forge_object *forge, const struct wanted *wanted,
                  const struct ends *ends, struct forging_connection *ret_connection, struct err *err)
 {
-    auto_fd int settings = write_settings(forging, wanted, err);
+    auto_fd int settings = write_settings(forging, forge, wanted, err);
     if (settings < 0)
         return -1;
     const int fds[] = {settings,        ends->relay_client, ends->of_ssh[0],
