@@ -109,11 +109,26 @@ static void add_environment(struct export *export)
     }
 }
 
+/* Can it be a value that is not quoted? A line's end would begin another setting, and systemd drops a blank or a backslash before one. */
+static bool is_plain_value(const char *path)
+{
+    for (const char *at = path; *at; at++) {
+        if ((unsigned char)*at < ' ' || *at == 0x7f)
+            return false;
+    }
+    return !strchr(" \\", path[strlen(path) - 1]);
+}
+
 /* A path that is the whole value is not quoted. */
 static void add_directory(struct export *export)
 {
+    const char *directory = policy_start(export->plan->policy);
+    if (!is_plain_value(directory)) {
+        lose(export, LOST_GRANT, "the directory in which the command starts: %s", directory);
+        return;
+    }
     buf_add_str(export->out, "WorkingDirectory=");
-    for (const char *at = policy_start(export->plan->policy); *at; at++) {
+    for (const char *at = directory; *at; at++) {
         if (*at == '%')
             buf_add_char(export->out, '%');
         buf_add_char(export->out, *at);
