@@ -484,8 +484,11 @@ void run_summary_add_markdown(const struct run_summary *summary, struct buf *out
     buf_printf(out, "### bawn: %s\n\n| | |\n|---|---|\n", summary->session ? summary->session : "a run");
     buf_printf(out, "| status | %d |\n| time | %s |\n| files changed | %" PRIu64 " |\n", summary->status,
                elapsed_text(summary), changed->count);
-    for (size_t i = 0; i < changed->files.count && changed->files.at[i].reason; i++)
-        add_row(out, changed->files.at[i].reason, changed->files.at[i].path);
+    for (size_t i = 0; i < changed->files.count && changed->files.at[i].reason; i++) {
+        auto_buf struct buf reason = {0};
+        add_code(&reason, changed->files.at[i].reason); /* it may be a rule of the repository's own */
+        add_row(out, buf_text(&reason), changed->files.at[i].path);
+    }
     for (size_t i = 0; i < summary->used->count; i++)
         add_row(out, "reached", summary->used->at[i].host);
     for (size_t i = 0; i < summary->refused->count; i++)
