@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -16,14 +17,16 @@
 
 #include "base/fd.h"
 #include "base/timespec.h"
+#include "kernel/beneath.h"
 #include "kernel/ports.h"
 
 #define CONTROL_NAME "control"
 
 enum {
     LONGEST_LINE = 1024,
-    PATIENCE = 5 /* seconds */,
-    PEER_DESCRIPTOR = 77, /* SO_PEERPIDFD, which the distribution's headers may lack: Linux 6.5 */
+    PATIENCE = 5,           /* seconds */
+    LARGEST_LIST = 4 << 20, /* far more than 64 questions of the longest kind */
+    PEER_DESCRIPTOR = 77,   /* SO_PEERPIDFD, which the distribution's headers may lack: Linux 6.5 */
 };
 
 /* The directory is named by its descriptor: its path may be too long for a socket's address. */
@@ -110,6 +113,17 @@ static void tell(int client, const char *text)
         return; /* it is gone, and needs no word */
 }
 
+/* In a file: programs inside can make the list longer than a message may be, and would hide the questions at its end. */
+static void tell_questions(const struct control *control, int client)
+{
+    auto_buf struct buf list = {0};
+    auto_fd int fd = memfd_create("questions", MFD_CLOEXEC);
+    asking_list(control->asking, &list);
+    if (fd < 0 || write_whole(fd, buf_text(&list), list.size) < 0 || lseek(fd, 0, SEEK_SET) < 0 ||
+        passing_send(client, "list", strlen("list"), fd) < 0)
+        return; /* the client hears that it has no answer */
+}
+
 static void forget_asker(struct control *control, size_t index)
 {
     int fd = control->askers.at[index].fd;
@@ -167,9 +181,7 @@ static int client_ready(void *self, short events not_used, struct err *err not_u
         return 0;
     line[got] = '\0';
     if (strcmp(line, "questions") == 0) {
-        auto_buf struct buf list = {0};
-        asking_list(control->asking, &list);
-        tell(client, list.size ? buf_text(&list) : "\n");
+        tell_questions(control, client);
         return 0;
     }
     struct err problem = {0};
@@ -254,9 +266,8 @@ static ssize_t receive_answer(int fd, char *answer, size_t capacity)
     return got < 0 && errno == ECONNRESET ? recv(fd, answer, capacity, 0) : got;
 }
 
-/* Sends a line to the session, and receives its answer. Returns the answer's size. */
-static ssize_t exchange(const char *session_folder, const char *line, char *answer, size_t capacity,
-                        struct err *err)
+/* Sends a line to the session. Returns the socket that its answer comes through. */
+static int begin_exchange(const char *session_folder, const char *line, struct err *err)
 {
     auto_fd int folder = open(session_folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     auto_fd int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -265,7 +276,16 @@ static ssize_t exchange(const char *session_folder, const char *line, char *answ
     if (folder < 0 || fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0 ||
         connect_patiently(fd, &address) < 0 || !send_line(fd, line))
         return err_sys(err, errno, "cannot reach the session %s", session_folder);
-    ssize_t got = receive_answer(fd, answer, capacity - 1);
+    return fd_take(&fd);
+}
+
+int control_ask(const char *session_folder, const char *line, struct err *err)
+{
+    char answer[2048];
+    auto_fd int fd = begin_exchange(session_folder, line, err);
+    if (fd < 0)
+        return -1;
+    ssize_t got = receive_answer(fd, answer, sizeof(answer) - 1);
     if (got < 0 && errno == EAGAIN) {
         err_set(err, "the session %s has not answered for %d seconds", session_folder, PATIENCE);
         return err_hint(err, "it may still accept the request later: repeat the command to be sure");
@@ -273,14 +293,6 @@ static ssize_t exchange(const char *session_folder, const char *line, char *answ
     if (got <= 0)
         return err_set(err, "the session %s has ended", session_folder);
     answer[got] = '\0';
-    return got;
-}
-
-int control_ask(const char *session_folder, const char *line, struct err *err)
-{
-    char answer[2048];
-    if (exchange(session_folder, line, answer, sizeof(answer), err) < 0)
-        return -1;
     if (strcmp(answer, "done") == 0)
         return 0;
     char *hint = strchr(answer, '\n');
@@ -292,12 +304,17 @@ int control_ask(const char *session_folder, const char *line, struct err *err)
 
 int control_list(const char *session_folder, struct buf *ret_list, struct err *err)
 {
-    char answer[64 * 1024];
-    ssize_t got = exchange(session_folder, "questions", answer, sizeof(answer), err);
-    if (got < 0)
+    char word[256];
+    int given = -1;
+    auto_fd int fd = begin_exchange(session_folder, "questions", err);
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    if (fd < 0)
         return -1;
-    buf_add(ret_list, answer, (size_t)got);
-    return 0;
+    ssize_t got = poll(&ready, 1, PATIENCE * 1000) == 1 ? passing_receive(fd, word, sizeof(word), &given) : 0;
+    auto_fd int list = given;
+    return got <= 0 || list < 0 || buf_read(ret_list, list, LARGEST_LIST) < 0
+               ? err_set(err, "the session %s does not say what is asked there", session_folder)
+               : 0;
 }
 
 /* Opens the process that listens, by the socket that leads to it. Returns its pidfd, or -1 with errno. */

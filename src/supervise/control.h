@@ -36,7 +36,7 @@ void control_remove(int folder_fd);
  */
 int control_ask(const char *session_folder, const char *line, struct err *err) must_check;
 
-/* The same for "questions", whose answer is a list. */
+/* The same for "questions", whose answer is a list, in a file that comes with it. */
 int control_list(const char *session_folder, struct buf *ret_list, struct err *err) must_check;
 
 /* Kills the session's bawn, which also ends everything inside. The next verb that deals with sessions repairs it. */
