@@ -315,7 +315,8 @@ int network_allow_once(struct network *network, const char *text, unsigned *ret_
 {
     struct host_object host;
     /* The line is not kept for a later helper: that one cannot know whether the connection has come. */
-    if (check_host(network, text, &host, err) < 0 || insist_on_helper(network, err) < 0 ||
+    if (check_host(network, text, &host, err) < 0 || add_refusals_within(network, &host, err) < 0 ||
+        insist_on_helper(network, err) < 0 ||
         helper_send(network, arena_printf(&network->arena, "once %s late", text), -1, err) < 0)
         return -1;
     journal_event(network->journal, "allowed", "host", text, "for", "one connection");

@@ -443,6 +443,27 @@ def what_is_refused_within_a_later_grant_stays_refused(session):
 
 
 @test
+def what_is_refused_within_a_later_grant_for_one_connection_stays_refused(session):
+    process, say = waiting(session, ["refuse secret.example.test", f"refuse {labs.PRIVATE}"])
+    assert bawn(session, "allow", "--once", "*.example.test:9000").returncode == 0
+    assert say('exchange("secret.example.test", 9000, b"x")') == "EAI-2"
+    assert say('exchange("wild.example.test", 9000, b"x")') == "b'xthe end'"  # the control: another name uses it up
+    assert say('exchange("wild.example.test", 9000, b"x")') != "b'xthe end'"
+    for host in ("10.9.0.0/16", "corp.test"):  # a name that leads there, too
+        assert bawn(session, "allow", "--once", f"{host}:9000").returncode == 0
+        asked = host if host == "corp.test" else labs.PRIVATE
+        assert say(f'exchange("{asked}", 9000, b"x")') in ("ECONNRESET", "ECONNREFUSED"), host
+    assert session.events("refused")[-1]["why"] == f"its name resolves to {labs.PRIVATE}, which a rule refuses", session.events("refused")
+    process.stdin.close()
+    process.wait()
+    process, say = waiting(session, [])  # the control: without the rule it is reached
+    assert bawn(session, "allow", "--once", "corp.test:9000").returncode == 0
+    assert say('exchange("corp.test", 9000, b"x")') == "b'xthe end'"
+    process.stdin.close()
+    process.wait()
+
+
+@test
 def the_administrators_lock_is_not_opened_while_a_command_runs(session):
     etc = session.home / "etc"
     subprocess.run(["cp", "-a", "/etc/.", str(etc)], stderr=subprocess.DEVNULL)
