@@ -9,6 +9,14 @@
 
 static const char command_variable[] = "GIT_SSH_COMMAND", variant_variable[] = "GIT_SSH_VARIANT";
 
+/* ssh outside would reach the host past the rules on hosts. With a token the rule is a `connect`, which such a lock beats. */
+static bool is_locked_out(const struct policy *policy, const struct rule *rule)
+{
+    const struct host_object host = {
+        .kind = HOST_NAME, .name = rule->forge->host, .port = forge_ssh_port(rule->forge)};
+    return !rule->forge->token && rule->source->layer != LAYER_ADMIN && decide_host_lock(policy, &host);
+}
+
 /* Why the rule about a forge cannot be carried out here; NULL: it can. */
 static const char *why_not(const struct policy *policy, const struct rule *rule)
 {
@@ -19,6 +27,8 @@ static const char *why_not(const struct policy *policy, const struct rule *rule)
         return "the network is off";
     if (rule->forge->token)
         return net && net->net != NET_ALLOW ? "only `net allow` has a place where the token is added" : NULL;
+    if (is_locked_out(policy, rule))
+        return "the administrator refuses its host";
     if (!plan_own_path(policy))
         return "bawn itself is not visible inside, and git needs it there";
     return NULL;
@@ -30,8 +40,9 @@ bool plan_forge_sets(const struct plan *plan, const char *name)
         strcmp(name, "GIT_SSH") != 0)
         return false;
     vec_each (const struct rule, rule, &plan->policy->rules) {
-        if (rule->verb == VERB_FORGE && !rule->forge->token && decide_forge_counts(plan->policy, rule))
-            return !why_not(plan->policy, rule);
+        if (rule->verb == VERB_FORGE && !rule->forge->token && decide_forge_counts(plan->policy, rule) &&
+            !why_not(plan->policy, rule))
+            return true;
     }
     return false;
 }

@@ -192,22 +192,29 @@ int forge_parse(struct arena *arena, const struct word *words, size_t count, str
     return 0;
 }
 
-/* 0 stands for the usual port, whether it is written or not. */
-static uint16_t unusual_port(const struct forge_object *forge)
+uint16_t forge_https_port(const struct forge_object *forge)
+{
+    return forge->port ? forge->port : PORT_HTTPS;
+}
+
+uint16_t forge_ssh_port(const struct forge_object *forge)
 {
     enum { PORT_SSH = 22 };
-    return forge->port == (forge->token ? PORT_HTTPS : PORT_SSH) ? 0 : forge->port;
+    return forge->port ? forge->port : PORT_SSH;
+}
+
+/* Is it the usual one, whether it is written or not? */
+static bool has_usual_port(const struct forge_object *forge)
+{
+    const struct forge_object usual = {0};
+    return forge->token ? forge_https_port(forge) == forge_https_port(&usual)
+                        : forge_ssh_port(forge) == forge_ssh_port(&usual);
 }
 
 bool forge_is_same(const struct forge_object *one, const struct forge_object *other)
 {
-    return strcmp(one->host, other->host) == 0 && unusual_port(one) == unusual_port(other) &&
-           strcmp(one->path, other->path) == 0;
-}
-
-uint16_t forge_https_port(const struct forge_object *forge)
-{
-    return forge->port ? forge->port : PORT_HTTPS;
+    bool is_same_port = (has_usual_port(one) && has_usual_port(other)) || one->port == other->port;
+    return strcmp(one->host, other->host) == 0 && is_same_port && strcmp(one->path, other->path) == 0;
 }
 
 const char *forge_place(struct arena *arena, const struct forge_object *forge)

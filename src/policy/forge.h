@@ -10,6 +10,9 @@ bool forge_is_same(const struct forge_object *one, const struct forge_object *ot
 /* At which a rule with a token reaches its host. */
 uint16_t forge_https_port(const struct forge_object *forge);
 
+/* The same where it is reached by ssh. */
+uint16_t forge_ssh_port(const struct forge_object *forge);
+
 /* "github.com/acme/app", with the user of ssh if it is not git. */
 const char *forge_place(struct arena *arena, const struct forge_object *forge) returns_text;
 

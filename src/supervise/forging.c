@@ -110,9 +110,8 @@ static bool read_wanted(struct arena *arena, const char *line, struct wanted *re
 
 static bool is_at(const struct forge_object *forge, const struct wanted *wanted)
 {
-    enum { USUAL_PORT = 22 };
-    uint16_t port = forge->port ? forge->port : USUAL_PORT;
-    return strcasecmp(forge->host, wanted->host) == 0 && (!wanted->port || wanted->port == port);
+    return strcasecmp(forge->host, wanted->host) == 0 &&
+           (!wanted->port || wanted->port == forge_ssh_port(forge));
 }
 
 /* "/acme/app.git", "acme/app/" and "acme/app" are one repository. */
