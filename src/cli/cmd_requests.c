@@ -297,23 +297,29 @@ bool asked_repository_is_trusted(struct loaded *loaded, const char *workspace)
     return text && trust_holds(&loaded->fs, loaded->request.starts[START_DATA], workspace, text, size);
 }
 
-/* The person has seen the one line that is new: the file stays trusted. */
+/*
+ * The person has seen the one line that is new: the file stays trusted. What was trusted, what gets the line and what is trusted then are one
+ * content, read once: a sandbox around the repository may write the file meanwhile.
+ */
 static int add_to_repository(const struct world *world, struct loaded *loaded, const char *workspace,
                              const char *rule)
 {
     struct err err = {0};
-    size_t size = 0;
-    if (!asked_repository_is_trusted(loaded, workspace))
+    auto_policy_file struct policy_file file = POLICY_FILE_NONE;
+    const char *path = path_join(&loaded->arena, workspace, ".bawn"),
+               *data = loaded->request.starts[START_DATA];
+    if (policy_file_read(&loaded->arena, path, REPOSITORY_POLICY_MODE, &file, &err) < 0)
+        return say_err(world, &err);
+    fs_free(&loaded->fs); /* what it remembers is of the moment of its first look */
+    if (!trust_holds(&loaded->fs, data, workspace, buf_text(&file.before), file.before.size))
         return say_bad_input(world, "the repository's .bawn is not trusted, or has changed",
                              "add the rule by hand, and run `bawn trust`");
-    const char *file = path_join(&loaded->arena, workspace, ".bawn"), *text = NULL;
-    if (repository_policy_add(&loaded->arena, file, rule, &err) < 0)
+    if (policy_file_add(&file, rule) && policy_file_write(&loaded->arena, &file, &err) < 0)
         return say_err(world, &err);
-    text = repository_policy(loaded, workspace, &size);
-    if (!text || trust_pin(&loaded->fs, loaded->request.starts[START_DATA], workspace, text, size, &err) < 0)
+    if (trust_pin(&loaded->fs, data, workspace, buf_text(&file.after), file.after.size, &err) < 0)
         return say_bad_input(world, "the rule was added, but the file is not trusted now",
                              "run `bawn trust`");
-    fprintf(world->out, "Added `%s` to %s.\n", rule, file);
+    fprintf(world->out, "Added `%s` to %s.\n", rule, path);
     return EXIT_FINE;
 }
 

@@ -132,7 +132,6 @@ static int load(struct saver *saver, const struct caller *caller, const struct w
     const struct workspace *workspace = &saver->loaded.policy.workspaces.at[0];
     saver->is_repository = strcmp(order->destination, "repository") == 0;
     saver->workspace = workspace->path;
-    saver->was_trusted = saver->is_repository && workspace->is_trusted;
     return 0;
 }
 
@@ -160,6 +159,11 @@ static int read_file(struct saver *saver, const struct web_place *place, struct 
         policy_file_read(arena, path, saver->is_repository ? REPOSITORY_POLICY_MODE : OWN_POLICY_MODE,
                          &saver->file, err) < 0)
         return -1;
+    /* The content that gets the lines: a sandbox around the repository may have written it since the policy was composed. */
+    saver->was_trusted =
+        saver->is_repository &&
+        trust_holds(&saver->loaded.fs, saver->loaded.request.starts[START_DATA], saver->workspace,
+                    buf_text(&saver->file.before), saver->file.before.size);
     vec_each (const struct policy_line, line, &saver->order->lines)
         saver->added += policy_file_add(
             &saver->file, arena_printf(arena, "%s %s", line->verb, as_word(arena, line->object)));
