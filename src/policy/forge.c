@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "policy/forge.h"
 #include "policy/parse.h"
+#include "policy/ssh_key.h"
 
 enum { MOST_REFS = 64, LONGEST_PATH = 255 };
 
@@ -199,8 +200,7 @@ uint16_t forge_https_port(const struct forge_object *forge)
 
 uint16_t forge_ssh_port(const struct forge_object *forge)
 {
-    enum { PORT_SSH = 22 };
-    return forge->port ? forge->port : PORT_SSH;
+    return forge->port ? forge->port : SSH_PORT;
 }
 
 /* Is it the usual one, whether it is written or not? */
