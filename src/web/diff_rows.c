@@ -50,7 +50,7 @@ static void add_words(struct html *page, const struct line *line, const struct l
     const struct line shown = {line->text, shown_size(line)}, compared = {other->text, shown_size(other)};
     split_words(&shown, &own);
     split_words(&compared, &others);
-    if (own.count == MOST_WORDS || others.count == MOST_WORDS) {
+    if (!own.count || own.count == MOST_WORDS || others.count == MOST_WORDS) {
         add_plain(page, line);
         return;
     }
