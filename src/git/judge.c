@@ -248,6 +248,12 @@ bool git_is_commit_graph(const char *path)
     return info && (is_named(info, "commit-graph") || after(info, "commit-graphs"));
 }
 
+bool git_is_multi_pack_index(const char *path)
+{
+    const char *pack = after(own_part(path), "objects/pack");
+    return pack && text_starts_with(pack, "multi-pack-index");
+}
+
 bool git_is_lock(const char *path)
 {
     return is_lock_path(own_part(path));

@@ -51,6 +51,9 @@ bool git_is_control(const char *path);
 /* Is it a commit-graph, or a part of one? git believes what it says of commits, and does not read them. */
 bool git_is_commit_graph(const char *path);
 
+/* Is it an index of several packs, or a part of one? git believes where it says that an object lies. */
+bool git_is_multi_pack_index(const char *path);
+
 /*
  * The size of the part of a path that is held as a whole ("rebase-merge" of "rebase-merge/done"): files of one unfinished
  * operation, which mean nothing without each other. 0: the file is held by itself. `ret_what` says which operation it is ("a

@@ -130,13 +130,12 @@ static const char *take_line(struct arena *arena, struct bytes *text, const char
     return rest;
 }
 
-/* A pack is named by its index, and is damaged with it. */
-static void add_damaged(struct asking *asking, const char *file)
+void new_commits_add_damaged(struct arena *arena, const char *file, struct new_commits *found)
 {
-    vec_push(&asking->found->damaged, file);
+    vec_push(&found->damaged, file);
     if (text_ends_with(file, ".idx"))
-        vec_push(&asking->found->damaged, arena_printf(asking->question->arena, "%.*s.pack",
-                                                       (int)(strlen(file) - strlen(".idx")), file));
+        vec_push(&found->damaged,
+                 arena_printf(arena, "%.*s.pack", (int)(strlen(file) - strlen(".idx")), file));
 }
 
 static void read_findings(struct asking *asking, struct bytes *text)
@@ -146,7 +145,7 @@ static void read_findings(struct asking *asking, struct bytes *text)
         if ((rest = take_line(arena, text, "broken ")))
             vec_push(&asking->found->broken, rest);
         else if ((rest = take_line(arena, text, "damaged ")))
-            add_damaged(asking, rest);
+            new_commits_add_damaged(arena, rest, asking->found);
         else if (take_line(arena, text, "unread "))
             leave_unchecked(asking->found, "there are too many refs beside one that git cannot read");
         else if ((rest = take_line(arena, text, "older ")))

@@ -49,4 +49,7 @@ void new_commits_free(struct new_commits *found);
 /* Does a ref stand at a position that none had before? Else git is asked nothing. */
 bool new_commits_has_new(const struct git_refs *before, const struct git_refs *after);
 
+/* Adds a damaged file of the object store. A pack is named by its index, and is damaged with it. */
+void new_commits_add_damaged(struct arena *arena, const char *file, struct new_commits *found);
+
 bool new_commits_is_broken(const struct new_commits *found, const char *digits);

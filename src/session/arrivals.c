@@ -87,6 +87,13 @@ static int read_refs(struct looking *looking, struct err *err)
 
 /* --- the objects -------------------------------------------------------------------------------------------------- */
 
+/* The file by which git finds what is in a pack. */
+static bool is_pack_index(const char *path)
+{
+    return text_starts_with(path + git_repository_size(path), "objects/pack/") &&
+           text_ends_with(path, ".idx");
+}
+
 static int write_object(struct looking *looking, int came_fd, const char *path, const struct entry *file,
                         struct err *err)
 {
@@ -113,10 +120,20 @@ static int write_objects(struct looking *looking, int came_fd, struct err *err)
             continue;
         if (write_object(looking, came_fd, path, file, err) < 0)
             return -1;
-        if (text_starts_with(path, "objects/pack/") && text_ends_with(path, ".idx"))
+        if (is_pack_index(looking->decisions->at[i].judged.change.path))
             vec_push(&looking->packs, path + strlen("objects/pack/"));
     }
     return 0;
+}
+
+static bool has_pack(const struct looking *looking)
+{
+    for (size_t i = 0; i < looking->decisions->count; i++) {
+        const struct decision *decision = &looking->decisions->at[i];
+        if (file_of(looking, decision) && is_pack_index(decision->judged.change.path))
+            return true;
+    }
+    return false;
 }
 
 /* --- the look ----------------------------------------------------------------------------------------------------- */
@@ -127,6 +144,41 @@ static const char *own_directory(const struct looking *looking)
     const char *workspace = looking->request->transition->workspace;
     return arena_printf(looking->arena, "%s/%.*s", workspace, (int)strlen(looking->git_dir) - 1,
                         looking->git_dir);
+}
+
+/*
+ * Asks git whether each object of a new pack has the hash that names it. What git does not find sound does not come, nor does a ref: what it
+ * leads to may lie in such a pack.
+ */
+static void verify_packs(const struct looking *looking, const struct new_commits_question *question,
+                         struct new_commits *found)
+{
+    static const char script[] =
+        "test $# -eq 0 || export GIT_DIR=\"$1\"\n"
+        "while read -r pack; do\n"
+        "    git verify-pack \"$GIT_OBJECT_DIRECTORY/pack/$pack\" >/dev/null 2>&1 || echo \"damaged $pack\"\n"
+        "done\n"
+        "echo end\n";
+    const char *const command[] = {"sh", "-c", script, "sh", question->git_dir, NULL};
+    struct arena *arena = looking->arena;
+    auto_buf struct buf input = {0}, output = {0};
+    size_t sound = found->damaged.count;
+    struct bytes line = {0};
+    for (size_t i = 0; i < looking->packs.count; i++)
+        buf_printf(&input, "%s\n", looking->packs.at[i]);
+    bool has_ended = false;
+    int result = question->ask(question->context, question->work_tree, command, &input, &output);
+    struct bytes text = bytes_of(buf_text(&output), output.size);
+    while (bytes_take_line(&text, &line)) {
+        const char *name = arena_copy(arena, line.at, line.size);
+        has_ended |= strcmp(name, "end") == 0;
+        if (text_starts_with(name, "damaged "))
+            new_commits_add_damaged(arena, arena_printf(arena, "pack/%s", name + strlen("damaged ")), found);
+    }
+    if ((result < 0 || !has_ended) && !found->unchecked)
+        found->unchecked = "git could not read the new packs, or needed too long";
+    for (size_t i = 0; found->damaged.count > sound && i < looking->after.list.count; i++)
+        vec_push(&found->broken, arena_str(arena, looking->after.list.at[i].at.digits));
 }
 
 static int ask(struct looking *looking, struct new_commits *ret_found, struct err *err)
@@ -161,6 +213,8 @@ static int ask(struct looking *looking, struct new_commits *ret_found, struct er
         .packs = looking->packs.at,
         .pack_count = looking->packs.count};
     new_commits_find(&question, ret_found);
+    if (is_there && looking->packs.count)
+        verify_packs(looking, &question, ret_found);
     return 0;
 }
 
@@ -187,14 +241,14 @@ static int look(struct looking *looking, struct arrivals *ret_arrivals, struct e
     const struct timespec always = {.tv_sec = INT64_MAX};
     if (read_refs(looking, err) < 0)
         return -1;
-    if (!looking->after.list.count)
+    if (looking->after.list.count)
+        git_refs_read(own_directory(looking), always, looking->arena, &looking->before);
+    bool has_new = new_commits_has_new(&looking->before, &looking->after);
+    if (!has_new && !has_pack(looking))
         return 0;
-    git_refs_read(own_directory(looking), always, looking->arena, &looking->before);
-    if (!new_commits_has_new(&looking->before, &looking->after))
-        return 0;
-    ret_arrivals->are_asked_for = true;
     struct new_commits found = {0};
     int result = ask(looking, &found, err);
+    ret_arrivals->are_asked_for |= has_new || found.unchecked;
     add_found(looking, &found, &ret_arrivals->found);
     new_commits_free(&found);
     struct err ignored;
@@ -205,12 +259,13 @@ static int look(struct looking *looking, struct arrivals *ret_arrivals, struct e
 
 typedef VEC(const char *) git_dirs;
 
-/* The repositories of which a ref would come. */
+/* The repositories to which a ref or a pack would come. */
 static void find_repositories(struct arena *arena, const decision_list *decisions, git_dirs *ret_repositories)
 {
     vec_each (const struct decision, decision, decisions) {
         const char *path = decision->judged.change.path;
-        if (decision->course != COURSE_GO || !arrivals_concern(path) || !git_is_position(path))
+        if (decision->course != COURSE_GO || !arrivals_concern(path) ||
+            !(git_is_position(path) || is_pack_index(path)))
             continue;
         const char *git_dir = arena_copy(arena, path, git_repository_size(path));
         if (!text_is_among(git_dir, ret_repositories->at, ret_repositories->count))

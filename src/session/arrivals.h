@@ -1,6 +1,7 @@
 /*
  * What an apply or the end of --branch would bring into a repository, looked at before a ref moves: git reads the new
- * objects in a sandbox, from a folder of their own beside the repository's objects (hold/new_commits.h).
+ * objects in a sandbox, from a folder of their own beside the repository's objects (hold/new_commits.h). A pack is read as a whole, whatever
+ * refs do: git looks into a new pack before it looks for an older object of the same name.
  */
 #pragma once
 
@@ -9,7 +10,8 @@
 #include "workspace/transition.h"
 
 struct arrivals {
-    bool are_asked_for; /* a ref of the workspace's own repository moves, or of a submodule's */
+    bool
+        are_asked_for; /* a ref of the workspace's own repository moves, or of a submodule's; or a pack could not be read */
     struct new_commits found;
 };
 

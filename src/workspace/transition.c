@@ -82,10 +82,11 @@ static struct decision decide(const struct transition *transition, const struct 
     bool keeps = transition->keeps_objects && !change->after && git &&
                  text_starts_with(change->path + git, "objects/") &&
                  positions_repository_stays(transition, change->path);
-    /* git would believe a commit-graph in place of the commits. It makes one by itself: none is applied. */
-    bool is_graph = transition->keeps_objects && !transition->keeps_refs && git &&
-                    git_is_commit_graph(change->path + git);
-    if (judged->judgement == JUDGED_AS_AFTER || keeps || is_graph) {
+    /* git would believe these in place of the objects. It makes them by itself: none is applied. */
+    bool is_shortcut =
+        transition->keeps_objects && !transition->keeps_refs && git &&
+        (git_is_commit_graph(change->path + git) || git_is_multi_pack_index(change->path + git));
+    if (judged->judgement == JUDGED_AS_AFTER || keeps || is_shortcut) {
         decision.course = COURSE_DONE;
     } else if (transition->keeps_refs && !change->after && tree_is_skipped(change->before)) {
         decision.course = COURSE_SKIPPED;

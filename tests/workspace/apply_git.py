@@ -113,6 +113,53 @@ def test_commit_graph(place):
     same("waiting" in project.bawn("sessions"), False)
 
 
+# A pack, and an index that gives its only object, "evil", the name of the blob `a` of the first commit.
+LYING_PACK = """python3 - $(git rev-parse HEAD:a) <<'END'
+import hashlib, os, struct, sys, time, zlib
+name, data = bytes.fromhex(sys.argv[1]), b"evil\\n"
+pack = b"PACK" + struct.pack(">2L", 2, 1)
+at, body = len(pack), bytes([0x30 | len(data)]) + zlib.compress(data)
+pack += body
+end = hashlib.sha1(pack).digest()
+fan = b"".join(struct.pack(">L", number >= name[0]) for number in range(256))
+index = b"\\xfftOc" + struct.pack(">L", 2) + fan + name + struct.pack(">2L", zlib.crc32(body), at) + end
+for ending, text in ((".pack", pack + end), (".idx", index + hashlib.sha1(index).digest())):
+    path = f".git/objects/pack/pack-{end.hex()}{ending}"
+    with open(path, "wb") as file:
+        file.write(text)
+    os.utime(path, (time.time() + 3600,) * 2)  # git asks the newest pack first
+END
+"""
+
+
+def blob_a(project):
+    return project.git("cat-file", "blob", project.git("rev-parse", "HEAD:a").strip())
+
+
+@claim("apply: a pack that gives an older object other content is kept out, whether a ref moves or not; a sound one arrives, and no index of several packs")
+def test_lying_pack(place):
+    scratch.need("git")
+    for name, script in (("lying", f"echo x >new; {LYING_PACK}"), ("lying-beside", f"{LYING_PACK}echo x >>a; {COMMIT}")):
+        project = repository(place, name)
+        project.git("gc", "-q")
+        project.inside(script, "--review")
+        said = project.bawn("apply", "--allow-risky", status=1)
+        same((name, len(re.findall(r"kept  \.git/objects/pack/pack-\w+\.(?:pack|idx): it is damaged", said))), (name, 2))
+        same((blob_a(project), project.git("log", "--format=%s")), ("one\n", "one\n"))
+        same(len(list((project.path / ".git/objects/pack").glob("*.pack"))), 1)
+    same("refs/heads/main: it leads to an object that is missing or damaged" in said, True)
+    control = repository(place, "lying-control")  # outside a sandbox: git believes such a pack
+    control.git("gc", "-q")
+    subprocess.run(["sh", "-ec", LYING_PACK], cwd=control.path, env=control.place.environment, check=True)
+    same(blob_a(control), "evil\n")
+    project = repository(place, "packed-honestly")
+    project.inside(f"echo x >>a; {COMMIT}; git repack -qad --write-midx; test -f .git/objects/pack/multi-pack-index", "--review")
+    project.bawn("apply")
+    same((project.git("log", "--format=%s"), project.git("fsck", "--strict")), ("two\none\n", ""))
+    packs = sorted(path.suffix for path in (project.path / ".git/objects/pack").iterdir())
+    assert ".pack" in packs and not (project.path / ".git/objects/pack/multi-pack-index").exists(), packs
+
+
 @claim("apply: an index that git could not read, or that names what is not there, is kept out; so is a list of shallow commits")
 def test_broken_index(place):
     scratch.need("git")
