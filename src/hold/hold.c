@@ -222,7 +222,9 @@ int hold_sweep(struct hold *hold, struct err *err)
     int result = 0;
     for (size_t i = 0; i < hold->plan->operations.count; i++) {
         const struct operation *operation = &hold->plan->operations.at[i];
-        if (operation->kind != OP_FREEZE || !hold_operation(hold, i).missing)
+        /* Where changes are kept aside, the command cannot have made it: another session may, or the user. */
+        if (operation->kind != OP_FREEZE || !hold_operation(hold, i).missing ||
+            hold_keeps_aside(hold, operation->path))
             continue;
         int moved = aside_move(hold->arena, hold->session->folder_fd, operation->path, err);
         bool is_closed = moved < 0 && err->errnum == EACCES && is_out_of_sight(operation->path);
