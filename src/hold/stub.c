@@ -187,6 +187,11 @@ struct stubs stubs_in(struct arena *arena, const char *state_directory)
     return (struct stubs){.arena = arena, .folder = arena_printf(arena, "%s/bawn/stubs", state_directory)};
 }
 
+int stubs_lock(struct arena *arena, const char *state_directory, struct err *err)
+{
+    return records_lock(stubs_in(arena, state_directory).folder, err);
+}
+
 /* Checks a recorded stub, and makes it again if needed. Returns as stubs_hold; *ret_shared: the record is valid. */
 static int hold_recorded(int record_fd, struct record *record, bool *ret_shared, struct err *err)
 {

@@ -29,6 +29,9 @@ struct stubs {
 /* Makes nothing yet. */
 struct stubs stubs_in(struct arena *arena, const char *state_directory);
 
+/* No stub is made or removed until the descriptor that it returns is closed: for who makes a git directory. */
+int stubs_lock(struct arena *arena, const char *state_directory, struct err *err) must_check;
+
 /*
  * Makes sure that something exists at the path, which lies in a git directory. Sessions share a stub. Returns 1 if something is
  * there, 0 if nothing is and this user cannot make it, -1 on failure.

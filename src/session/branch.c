@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "hold/stub.h"
 #include "home/files.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
@@ -124,6 +125,7 @@ static int locate(const struct caller *caller, const struct run_request *request
         *ret_branch = (struct branch){
             .name = request->branch,
             .workspace = arena_str(arena, workspace->path),
+            .state = arena_str(arena, loaded.request.starts[START_STATE]),
             .tree = branch_tree(arena, loaded.request.starts[START_STATE], workspace->path, request->branch),
             .admin = arena_printf(arena, ".git/worktrees/%s", branch_worktree_name(arena, request->branch)),
         };
@@ -227,7 +229,7 @@ static int move_index(const struct branch *branch, int top_fd, int tree_fd, stru
     return 0;
 }
 
-/* Makes git's folder for the worktree. */
+/* Makes git's folder for the worktree. A session that begins meanwhile must not find a part of it, and put a stub in the place of a file to come. */
 static int make_admin(struct arena *arena, const struct branch *branch, int top_fd, int tree_fd,
                       struct err *err)
 {
@@ -236,6 +238,9 @@ static int make_admin(struct arena *arena, const struct branch *branch, int top_
     } files[] = {{"HEAD", arena_printf(arena, "ref: refs/heads/%s\n", branch->name)},
                  {"commondir", "../..\n"},
                  {"gitdir", arena_printf(arena, "%s/.git\n", branch->tree)}};
+    auto_fd int lock = stubs_lock(arena, branch->state, err);
+    if (lock < 0)
+        return -1;
     auto_fd int admin = directories_make_beneath(top_fd, branch->admin);
     if (admin < 0)
         return err_sys(err, errno, "cannot make %s", branch->admin);

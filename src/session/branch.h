@@ -12,6 +12,7 @@
 struct branch {
     const char *name;
     const char *workspace;  /* the main checkout */
+    const char *state;      /* bawn's state folder lies in it */
     const char *tree;       /* the worktree's top */
     struct git_position at; /* the commit where it begins */
     bool is_new;            /* bawn makes the branch */
