@@ -28,10 +28,11 @@ static int answer_all(const struct world *world, const struct args *args, const 
         if (!*asked)
             return say_bad_input(world, "an empty word names no path, host or variable",
                                  "for example: `bawn why ~/.ssh`");
-        if (is_before_address(args, i) && !request_is_method(asked))
+        bool is_method = is_before_address(args, i);
+        if (is_method && !request_is_method(asked))
             return say_bad_input(world, arena_printf(loaded->policy.arena, "unknown method '%s'", asked),
                                  "for example: `bawn why GET https://api.github.com/user`");
-        if (is_before_address(args, i))
+        if (is_method)
             asked = arena_printf(loaded->policy.arena, "%s %s", asked, args->words.at[++i]);
         if (why_add(&loaded->plan, &style, asked, as_json ? &json : NULL, &out, &err) < 0)
             return say_err(world, &err);

@@ -10,8 +10,8 @@
 #include "workspace/transition.h"
 
 struct arrivals {
-    bool
-        are_asked_for; /* a ref of the workspace's own repository moves, or of a submodule's; or a pack could not be read */
+    /* A ref of the workspace's own repository moves, or of a submodule's; or a pack could not be read. */
+    bool are_asked_for;
     struct new_commits found;
 };
 

@@ -229,7 +229,10 @@ static int move_index(const struct branch *branch, int top_fd, int tree_fd, stru
     return 0;
 }
 
-/* Makes git's folder for the worktree. A session that begins meanwhile must not find a part of it, and put a stub in the place of a file to come. */
+/*
+ * Makes git's folder for the worktree. The lock keeps other sessions from making stubs: one that found half of the folder would put a stub in
+ * the place of a file that is still to come.
+ */
 static int make_admin(struct arena *arena, const struct branch *branch, int top_fd, int tree_fd,
                       struct err *err)
 {
