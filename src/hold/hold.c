@@ -222,7 +222,7 @@ int hold_sweep(struct hold *hold, struct err *err)
     int result = 0;
     for (size_t i = 0; i < hold->plan->operations.count; i++) {
         const struct operation *operation = &hold->plan->operations.at[i];
-        /* Where changes are kept aside, the command cannot have made it: another session may, or the user. */
+        /* Where changes are kept aside, the command cannot have made it. The user may have, or another session. */
         if (operation->kind != OP_FREEZE || !hold_operation(hold, i).missing ||
             hold_keeps_aside(hold, operation->path))
             continue;

@@ -23,7 +23,7 @@ const char *sensor_says(enum sensor value);
 struct listener {
     int fd;
     bool is_datagram;
-    bool is_a_file; /* one of those that are made anew with the others */
+    bool is_a_file; /* among the decoys: it is made anew with them at each repair */
 };
 
 struct sensors {

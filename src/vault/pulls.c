@@ -145,7 +145,7 @@ static const char *count_field(struct judge *judge, const struct graphql_field *
 {
     if (++judge->fields > MOST_FIELDS)
         return "it asks for too much at once";
-    /* gh asks for either as an issue. */
+    /* gh calls either of the two an issue in the answer. */
     bool is_issue =
         field->name && strcmp(field->name, "issueOrPullRequest") == 0 && strcmp(field->key, "issue") == 0;
     if (field->name && strcmp(field->key, field->name) != 0 && text_has_word(key_names, field->key) &&
