@@ -197,7 +197,7 @@ static bool wait_for_end(pid_t pid)
         is_killed |= now_milliseconds() > end;
         if (is_killed)
             kill(pid, SIGKILL);
-        wait_microseconds(2000);
+        pause_microseconds(2000);
     }
     return !is_killed;
 }

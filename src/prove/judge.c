@@ -7,6 +7,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "base/timespec.h"
 
 enum { MOST_WORDS = 32, CONTROL_TRIES = 200, INSIDE_TRIES = 20, TRY_MICROSECONDS = 2500 };
 
@@ -93,6 +94,7 @@ static sensor_set read_sensors(struct court *court, const struct attack_case *at
 static int begin_side(struct court *court, struct err *err)
 {
     court->at_rest.size = 0;
+    targets_age();
     targets_describe(court->battery->targets, &court->at_rest);
     if (attacker_begin(court->battery->targets, court->side, &court->attacker, err) < 0)
         return -1;
@@ -135,7 +137,7 @@ static sensor_set wait_for_sensor(struct court *court, const struct attack_case 
         sensor_set tripped = read_sensors(court, attack);
         if (!(wanted & ~tripped) || i >= tries)
             return tripped;
-        wait_microseconds(TRY_MICROSECONDS);
+        pause_microseconds(TRY_MICROSECONDS);
     }
 }
 

@@ -16,6 +16,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/timespec.h"
 
 DEFINE_TEXTS(sensor_says, enum sensor, SENSORS, NAME_OF)
 
@@ -158,7 +159,7 @@ static int start_victim(struct sensors *sensors, struct err *err)
             sensors->victim = -1;
             break;
         }
-        wait_microseconds(1000);
+        pause_microseconds(1000);
     }
     return sensors->victim > 0 && victim_waits(sensors)
                ? 0

@@ -21,6 +21,7 @@
 #include "base/hash.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/timespec.h"
 #include "base/vec.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
@@ -294,6 +295,20 @@ int targets_repair(const struct targets *targets, struct err *err)
     if (make_home(targets, err) < 0 || make_folder(targets->tmp, 0700, err) < 0)
         return -1;
     return make_file(targets, path_join(targets->arena, targets->tmp, "canary"), "secret #\n", 0644, err);
+}
+
+void targets_age(void)
+{
+    enum { TRIES = 200, TRY_MICROSECONDS = 500 };
+    struct timespec made, dated;
+    clock_gettime(CLOCK_REALTIME, &made);
+    /* The clock that dates files goes in steps of at most ten milliseconds. It takes longer only if somebody sets it back. */
+    for (int i = 0; i < TRIES; i++) {
+        clock_gettime(CLOCK_REALTIME_COARSE, &dated);
+        if (timespec_order(dated, made) > 0)
+            return;
+        pause_microseconds(TRY_MICROSECONDS);
+    }
 }
 
 /* --- what happened to them ------------------------------------------------------------------------------------------ */

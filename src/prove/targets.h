@@ -9,7 +9,6 @@
 #include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
-#include <time.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -59,8 +58,8 @@ const char *targets_difference(const struct targets *targets, const struct buf *
 /* The caller's environment, with targets among the variables that callers have. */
 const char *const *targets_environment(const struct targets *targets, const char *const *environment);
 
-/* Waits between two looks at something that happens by itself. */
-static inline void wait_microseconds(long microseconds)
-{
-    nanosleep(&(struct timespec){.tv_nsec = microseconds * 1000}, NULL);
-}
+/*
+ * Waits until the kernel dates files later than all that was made so far. To a run, what bears the date of its start is new, and a
+ * hook in a new repository does not stay.
+ */
+void targets_age(void);
