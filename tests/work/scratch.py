@@ -44,7 +44,7 @@ class Tap:
             self.failed += 1
             for text in diagnostics:
                 for line in str(text).splitlines() or [""]:
-                    print("# " + line[:400], flush=True)
+                    print("# " + line[:1200], flush=True)
         return bool(good)
 
     def equal(self, got, want, name, *diagnostics):
@@ -402,6 +402,11 @@ class Counted(Tap):
         self.skipped += 1
         super().skip(name, reason)
 
+    def finish(self):
+        """Prints the plan. Returns the exit status: a choice that fits no test has shown nothing."""
+        print(f"1..{self.count}")
+        return 1 if self.failed or not self.count else 0
+
 
 def main(script, as_user, as_root=None, others=(), own_etc=False):
     """`others` are the suites that this one borrows from; `own_etc`: see become."""
@@ -426,5 +431,4 @@ def main(script, as_user, as_root=None, others=(), own_etc=False):
                 as_root(tap, Place(pathlib.Path(folder) / "root", bawn))
         else:
             as_user(tap, Place(pathlib.Path(folder) / "home", bawn))
-    print(f"1..{tap.count}")
-    sys.exit(1 if tap.failed else 0)
+    sys.exit(tap.finish())
