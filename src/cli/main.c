@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -60,6 +61,14 @@ static bool has_stack(void)
     return getrlimit(RLIMIT_STACK, &limit) < 0 || limit.rlim_cur >= STACK_LEAST;
 }
 
+/* With less, the folders that bawn makes for itself would be closed to it, now and in every later run. */
+static bool keeps_own_rights(void)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    return !(mask & S_IRWXU);
+}
+
 int main(int argument_count, char **arguments)
 {
     keep_memory();
@@ -93,6 +102,11 @@ int main(int argument_count, char **arguments)
     survive_file_limit();
     if (!has_stack()) {
         say_problem(&world, "the stack limit is too small: bawn needs 512 KiB", "run `ulimit -s 8192` first");
+        return EXIT_REFUSED;
+    }
+    if (!keeps_own_rights()) {
+        say_problem(&world, "the umask takes rights from you yourself: bawn could not open what it makes",
+                    "run `umask 077` first");
         return EXIT_REFUSED;
     }
     if (!has_streams || root_fd < 0) {

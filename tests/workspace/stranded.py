@@ -283,6 +283,21 @@ def test_limits(place):
     same((done.returncode, done.stdout), (0, b"153\n"))
 
 
+@claim("a umask that takes the caller's own rights is named, and nothing is made that nobody could open; the command has the caller's umask")
+def test_umask(place):
+    project = Project(place, "umask")
+    words = [place.bawn, "--net", "off", "--", "sh", "-c", "umask"]
+
+    def masked(mask):
+        return subprocess.run(words, cwd=project.path, env=place.environment, stdin=subprocess.DEVNULL, check=False,
+                              capture_output=True, timeout=PATIENCE, umask=mask)
+    for mask in (0o777, 0o700, 0o177, 0o477):
+        done = masked(mask)
+        same((mask, done.returncode, b"Run `umask 077` first" in done.stderr), (mask, 125, True))
+    for mask in (0o077, 0o027, 0):
+        same(masked(mask).stdout, b"%04o\n" % mask)
+
+
 @claim("a standard error that nobody reads does not keep the end of a run from being written down")
 def test_full_pipe(place):
     project = Project(place, "full-pipe")
