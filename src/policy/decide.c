@@ -220,7 +220,7 @@ bool decide_forge_counts(const struct policy *policy, const struct rule *asked)
 {
     bool is_locked = false;
     vec_each (const struct rule, rule, &policy->rules)
-        is_locked |= rule->verb == VERB_FORGE && rule->locked && forge_is_same(rule->forge, asked->forge);
+        is_locked |= rule->verb == VERB_FORGE && rule->locked && forge_may_be_same(rule->forge, asked->forge);
     return policy_rule_counts(policy, asked) && (!is_locked || asked->source->layer == LAYER_ADMIN);
 }
 

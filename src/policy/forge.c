@@ -1,4 +1,5 @@
 #include <string.h>
+#include <strings.h>
 
 #include "base/buf.h"
 #include "base/text.h"
@@ -211,10 +212,15 @@ static bool has_usual_port(const struct forge_object *forge)
                         : forge_ssh_port(forge) == forge_ssh_port(&usual);
 }
 
-bool forge_is_same(const struct forge_object *one, const struct forge_object *other)
+bool forge_may_be_same(const struct forge_object *one, const struct forge_object *other)
 {
     bool is_same_port = (has_usual_port(one) && has_usual_port(other)) || one->port == other->port;
-    return strcmp(one->host, other->host) == 0 && is_same_port && strcmp(one->path, other->path) == 0;
+    return strcmp(one->host, other->host) == 0 && is_same_port && strcasecmp(one->path, other->path) == 0;
+}
+
+bool forge_is_same(const struct forge_object *one, const struct forge_object *other)
+{
+    return forge_may_be_same(one, other) && strcmp(one->path, other->path) == 0;
 }
 
 const char *forge_place(struct arena *arena, const struct forge_object *forge)

@@ -7,6 +7,9 @@
 /* Do both name the same repository, whoever logs in there? */
 bool forge_is_same(const struct forge_object *one, const struct forge_object *other);
 
+/* The same where the server takes capital and small letters for equal, as most do. What closes a repository closes all of these. */
+bool forge_may_be_same(const struct forge_object *one, const struct forge_object *other);
+
 /* At which a rule with a token reaches its host. */
 uint16_t forge_https_port(const struct forge_object *forge);
 
