@@ -25,7 +25,7 @@ def beats(path: pathlib.Path) -> bool:
     return path.exists() and path.stat().st_size > before
 
 
-def wait_until(condition, seconds: float = 5) -> bool:
+def wait_until(condition, seconds: float = 20) -> bool:
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
@@ -111,7 +111,7 @@ class Sessions:
         file = self.world.ws / "beats"
         problems = []
         self.run([self.heartbeat, str(file), "daemon"])
-        if not beats(file):
+        if not wait_until(lambda: beats(file)):
             problems.append("control: a daemon without bawn did not live on")
         end_beating(file)
         file.unlink(missing_ok=True)
@@ -138,12 +138,12 @@ class Sessions:
             time.sleep(0.1)
             run.kill()
             run.wait()
-            if is_inside and not wait_until(lambda: not pids_of(file), 2):
+            if is_inside and not wait_until(lambda: not pids_of(file)):
                 problems.append("processes outlived a supervisor that was killed")
-            if not is_inside and not beats(file):
+            if not is_inside and not wait_until(lambda: beats(file)):
                 problems.append("control: the children of a killed shell did not live on")
             end_beating(file)
-            wait_until(lambda: not pids_of(file), 2)
+            wait_until(lambda: not pids_of(file))
             file.unlink(missing_ok=True)
         return problems
 
