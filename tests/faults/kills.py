@@ -8,6 +8,7 @@ would, and nothing may be lost, stranded or left behind:
 - each journal's hash chain is intact, and no process, mount or temporary folder is left
 - what the command wrote waits, or is in the workspace as a whole, or is discarded, as it should be
 """
+import contextlib
 import json
 import os
 import pathlib
@@ -91,8 +92,9 @@ class Lab:
         found = [f"{mark.parent.name}: {mark.name}" for kind in ("running", "unrepaired") for mark in (self.state / kind).glob("*")]
         found += [str(path.relative_to(self.state)) for path in (self.state / "sessions").glob("*/*") if path.name in LEFT]
         found += [line for line in said.splitlines() if "could not be repaired" in line]
-        found += [str(path) for place in ("/var/tmp", "/tmp", "/dev/shm") for path in pathlib.Path(place).glob("bawn-layer-*")
-                  if path.stat().st_uid == os.getuid()]
+        for path in (path for place in ("/var/tmp", "/tmp", "/dev/shm") for path in pathlib.Path(place).glob("bawn-layer-*")):
+            with contextlib.suppress(FileNotFoundError):  # another user's, which was just removed
+                found += [str(path)] if path.stat().st_uid == os.getuid() else []
         for folder in (self.state / "sessions").glob("*"):
             if (folder / "journal.jsonl").exists() and (folder / "journal.jsonl").stat().st_size:
                 done = self.bawn("log", "--verify", folder.name)

@@ -38,7 +38,7 @@ HOOKS = ("post-checkout", "pre-commit", "post-index-change", "reference-transact
 
 
 def git(*words, text=None, **environment):
-    return subprocess.run([*GIT, *words], input=text, text=True, capture_output=True, check=False, timeout=20,
+    return subprocess.run([*GIT, *words], input=text, text=True, capture_output=True, check=False, timeout=120,
                           env={**os.environ, **environment}).stdout.strip()
 
 

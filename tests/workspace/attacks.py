@@ -246,10 +246,10 @@ def test_many_files(place):
                   " for f in range(1000): os.close(os.open(f'{d}/{f}', os.O_CREAT | os.O_WRONLY, 0o644))")
         for count, verb in ((MANY // 1000, "discard"), (5, "apply")):
             project.place.out("python3", "-c", script % count, cwd=project.path,
-                              flags=("--net", "off", "--review"), seconds=200)
+                              flags=("--net", "off", "--review"), seconds=10 * PATIENCE)
             same(project.looks(), before)
-            same(project.bawn("diff", "--name-only", seconds=100).count("\n"), count * 1001)
-            project.bawn(verb, "--yes", seconds=100)
+            same(project.bawn("diff", "--name-only", seconds=5 * PATIENCE).count("\n"), count * 1001)
+            project.bawn(verb, "--yes", seconds=5 * PATIENCE)
         same(sum(len(files) for _, _, files in os.walk(project.path)), 5003)
-        project.bawn("undo", seconds=100)
+        project.bawn("undo", seconds=5 * PATIENCE)
         same(project.looks(), before)

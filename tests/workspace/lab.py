@@ -1,7 +1,12 @@
 """What the parts of this suite share: runs that are under way, runs that were killed, a repository with one commit."""
+import contextlib
 import pathlib
+import re
+import signal
 import subprocess
+import time
 
+from processes import children_of, is_alive
 from scratch import PATIENCE, Project, same, until
 
 # Writes through a mapping, once a line that it reads: three times the line's first byte. A page that was read can be written.
@@ -52,17 +57,33 @@ class Checkpointed:
         same(self.run.stdout.readline(), b"up\n")
         state = project.place.environment.get("XDG_STATE_HOME", project.place.home / ".local/state")
         self.folder = pathlib.Path(state) / "bawn/sessions" / f"{project.path.name}-1"
+        self.steps = 0
 
     def kept(self):
         return len(list(self.folder.glob("checkpoints/*-after")))
 
+    def is_taking_one(self):
+        """A child of bawn's that is not in the sandbox looks at the workspace."""
+        for child in children_of(self.run.pid):
+            with contextlib.suppress(OSError):
+                status = pathlib.Path(f"/proc/{child}/status").read_text()
+                if is_alive(child) and len(re.search(r"^NSpid:(.*)", status, re.M)[1].split()) == 1:
+                    return True
+        return False
+
     def step(self, script):
         """Returns how the workspace looked at the checkpoint that was then taken."""
+        self.run.send_signal(signal.SIGSTOP)  # none is taken in the middle of the script
+        until(lambda: not self.is_taking_one(), "the last checkpoint is done")
         before = self.kept()
         self.run.stdin.write(script.encode() + b"\n")
         self.run.stdin.flush()
         same(self.run.stdout.readline(), b"done\n")
+        self.run.send_signal(signal.SIGCONT)
         until(lambda: self.kept() > before, "a checkpoint")
+        second = int(time.time())
+        until(lambda: int(time.time()) > second, "the next second")  # by which checkpoints are told apart
+        self.steps += 1
         return self.project.looks()
 
     def end(self):
@@ -71,6 +92,8 @@ class Checkpointed:
         return said
 
     def times(self):
-        """Those of `undo --list`, the oldest first."""
+        """Those of `undo --list`, the oldest first. On a slow machine there may be one more, of what was done after the last step."""
         listed = self.project.bawn("undo", "--list").splitlines()
-        return [line.split()[0] for line in listed if line.startswith("  ")][::-1]
+        times = [line.split()[0] for line in listed if line.startswith("  ")][::-1]
+        same(len(times) in (self.steps, self.steps + 1), True)
+        return times[:self.steps]

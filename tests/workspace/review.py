@@ -151,7 +151,7 @@ def test_killed(place):
     project = Project(place, "crashed")
     run = started(project, "echo inside >a; echo up; read line", "--review")
     run.kill()
-    run.wait()
+    run.communicate(timeout=PATIENCE)  # until the last process inside is gone, too
     project.bawn("apply")
     same(project.read("a"), "inside\n")
 

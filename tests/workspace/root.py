@@ -106,6 +106,7 @@ def test_state_on_overlay(place):
     project = Project(place, "contained")
     folder = place.folder("contained-state")
     script = f"""
+        mount -t tmpfs none /var/tmp  # other suites have layers there
         mount -t tmpfs none {folder} && mkdir {folder}/l {folder}/u {folder}/w {folder}/m
         mount -t overlay overlay -o lowerdir={folder}/l,upperdir={folder}/u,workdir={folder}/w {folder}/m
         export XDG_STATE_HOME={folder}/m

