@@ -35,8 +35,9 @@ class Asking(Project):
     def events(self, name, session=None):
         state = pathlib.Path(self.place.environment["HOME"]) / ".local/state/bawn/sessions"
         folders = sorted(state.glob(f"{self.path.name}-*"), key=lambda path: int(path.name.rpartition("-")[2]))
-        lines = (folders[-1] / "journal.jsonl").read_text().splitlines()
-        return [event for event in map(json.loads, lines) if event["event"] == name]
+        lines = (folders[-1] / "journal.jsonl").read_text().splitlines(keepends=True)
+        whole = [line for line in lines if line.endswith("\n")]  # without the one that is just being written
+        return [event for event in map(json.loads, whole) if event["event"] == name]
 
 
 def finish(child):
