@@ -384,7 +384,7 @@ developer_instructions=# You are inside a bawn sandbox"* ]]
     [[ $status = 0 && $output != *'MCP server'* ]]
     rm .mcp.json
     mkfifo .mcp.json
-    run timeout 20 "$BAWN" show --all -- claude
+    run timeout 120 "$BAWN" show --all -- claude
     [[ $status = 0 && $output != *'MCP server'* ]]
     rm .mcp.json
     for text in "// $remote" "$remote$remote" "${remote%\}}" '{"mcpServers":{"far":{"url":"https://far.test@evil.test/"}}}' \

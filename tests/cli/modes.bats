@@ -70,7 +70,7 @@ on_terminal() {
     [ "$status" -ne 0 ]
     [[ "$output" == *"a command in a sandbox cannot give itself more access. Run this in a terminal outside."* ]]
     "$BAWN" -- sh -c 'until test -e go; do sleep 0.05; done' 3>&- &
-    until "$BAWN" sessions | grep -q running; do sleep 0.05; done
+    until compgen -G "${XDG_STATE_HOME:-$HOME/.local/state}/bawn/sessions/*/control" >/dev/null; do sleep 0.05; done
     run "$BAWN" allow example.com
     touch go
     wait

@@ -19,6 +19,7 @@ teardown() {
 
 # listen PATH: something that says "served" to whoever connects.
 listen() {
+    rm -f -- "$HOME/up" # of one before it
     python3 -c '
 import socket, sys
 server = socket.socket(socket.AF_UNIX)
@@ -28,7 +29,7 @@ print("up", flush=True)
 while True:
     server.accept()[0].sendall(b"served\n")' "$1" >"$HOME/up" 3>&- &
     LISTENER=$!
-    for _ in $(seq 200); do
+    for _ in $(seq 1200); do
         [ ! -s "$HOME/up" ] || return 0
         sleep 0.05
     done

@@ -3,10 +3,11 @@ import {createInterface} from 'node:readline';
 import {createRequire} from 'node:module';
 import {readFileSync} from 'node:fs';
 
-const [folder, axe, program] = process.argv.slice(2);
+const [folder, axe, program, seconds] = process.argv.slice(2);
+const timeout = seconds * 1000;
 const {chromium} = createRequire(folder + '/lib/node_modules/')('playwright-core');
 const axeSource = readFileSync(axe + '/lib/node_modules/axe-core/axe.min.js', 'utf8');
-const browser = await chromium.launch({executablePath: program, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage']});
+const browser = await chromium.launch({executablePath: program, timeout, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage']});
 let context, page, seen;
 
 const orders = {
@@ -16,6 +17,7 @@ const orders = {
             await context.close();
         context = await browser.newContext({colorScheme: dark ? 'dark' : 'light', viewport: {width: width || 1200, height: 850},
             javaScriptEnabled: script !== false, acceptDownloads: false});
+        context.setDefaultTimeout(timeout);
         page = await context.newPage();
         seen = {dialogs: [], errors: [], foreign: []};
         page.on('dialog', (dialog) => { seen.dialogs.push(dialog.message()); dialog.dismiss(); });
