@@ -110,6 +110,13 @@ static int refuse(const struct caller *caller, const char *message, const char *
     return EXIT_BAD_INPUT;
 }
 
+static void name_branch(struct branch *branch, struct arena *arena, const char *name)
+{
+    branch->name = name;
+    branch->tree = branch_tree(arena, branch->state, branch->workspace, name);
+    branch->admin = arena_printf(arena, ".git/worktrees/%s", branch_worktree_name(arena, name));
+}
+
 /* Finds the main checkout and the path of the worktree. */
 static int locate(const struct caller *caller, const struct run_request *request, struct arena *arena,
                   struct branch *ret_branch)
@@ -123,12 +130,10 @@ static int locate(const struct caller *caller, const struct run_request *request
     if (status == 0) {
         const struct workspace *workspace = &loaded.policy.workspaces.at[0];
         *ret_branch = (struct branch){
-            .name = request->branch,
             .workspace = arena_str(arena, workspace->path),
             .state = arena_str(arena, loaded.request.starts[START_STATE]),
-            .tree = branch_tree(arena, loaded.request.starts[START_STATE], workspace->path, request->branch),
-            .admin = arena_printf(arena, ".git/worktrees/%s", branch_worktree_name(arena, request->branch)),
         };
+        name_branch(ret_branch, arena, request->branch);
     }
     loaded_free(&loaded);
     return status;
@@ -291,6 +296,41 @@ static bool find_start(int git_fd, const char *from, struct git_position *ret_at
     return git_branch_is_sound(from) && git_branch_position(git_fd, from, ret_at);
 }
 
+static bool has_link(const struct branch *branch, struct arena *arena)
+{
+    struct stat status;
+    return lstat(arena_printf(arena, "%s/.git", branch->tree), &status) == 0;
+}
+
+/*
+ * A branch that is to begin somewhere must not be there yet: its commits may be the user's own, or those of another task. No id of a task has a
+ * '@' in it.
+ */
+static bool take_free_name(struct branch *branch, int git_fd, struct arena *arena)
+{
+    enum { MOST = 1000 };
+    const char *wanted = branch->name;
+    struct git_position ignored;
+    for (unsigned number = 2; number <= MOST; number++) {
+        if (!git_branch_position(git_fd, branch->name, &ignored) && !has_link(branch, arena))
+            return true;
+        name_branch(branch, arena, arena_printf(arena, "%s@%u", wanted, number));
+    }
+    return false;
+}
+
+/* A branch "a" leaves no room for "a/b". git finds that out only when it packs or moves one of them. */
+static const char *find_in_the_way(const struct branch *branch, int git_fd, struct arena *arena)
+{
+    struct git_position ignored;
+    for (const char *at = branch->name; (at = strchr(at, '/')); at++) {
+        const char *above = arena_copy(arena, branch->name, (size_t)(at - branch->name));
+        if (git_branch_position(git_fd, above, &ignored))
+            return above;
+    }
+    return NULL;
+}
+
 int branch_open(const struct caller *caller, const struct run_request *request, struct launch *launch,
                 struct arena *arena, struct branch *ret_branch)
 {
@@ -306,6 +346,15 @@ int branch_open(const struct caller *caller, const struct run_request *request, 
         return refuse(caller,
                       arena_printf(arena, "%s is not the main checkout of a repository", branch->workspace),
                       "start in the main checkout, or use --review");
+    const char *in_the_way = find_in_the_way(branch, git_fd, arena);
+    if (in_the_way)
+        return refuse(caller,
+                      arena_printf(arena, "the branch %s leaves no room for one of the name %s", in_the_way,
+                                   branch->name),
+                      "rename it, or use another name");
+    if (request->branch_from && !take_free_name(ret_branch, git_fd, arena))
+        return refuse(caller, arena_printf(arena, "there are too many branches %s@N", request->branch),
+                      "remove those that you do not need");
     if (is_checked_out(branch, git_fd, arena))
         return refuse(caller, arena_printf(arena, "the branch %s is checked out already", branch->name),
                       "use another name; bawn makes the branch");
@@ -319,14 +368,13 @@ int branch_open(const struct caller *caller, const struct run_request *request, 
         return refuse(caller, "the repository has no commit to start a branch from",
                       "commit something first, or use --review");
     char head[GIT_NAME_MOST + 1];
-    struct stat status_of_link;
-    bool has_link = lstat(arena_printf(arena, "%s/.git", branch->tree), &status_of_link) == 0;
-    bool is_made = has_link && git_head_branch(top_fd, arena_printf(arena, "%s/HEAD", branch->admin), head);
-    if (has_link && is_led_aside(branch, arena))
+    bool is_linked = has_link(branch, arena);
+    bool is_made = is_linked && git_head_branch(top_fd, arena_printf(arena, "%s/HEAD", branch->admin), head);
+    if (is_linked && is_led_aside(branch, arena))
         return refuse(caller,
                       arena_printf(arena, "the worktree %s is in use by another session", branch->tree),
                       "wait until it has ended, or use another branch name");
-    if (has_link &&
+    if (is_linked &&
         (!is_made || is_another_worktree(branch->tree, link_to(arena, branch->workspace, branch->admin))))
         return refuse(
             caller,
@@ -340,6 +388,7 @@ int branch_open(const struct caller *caller, const struct run_request *request, 
         caller_say_err(caller, &err);
         return EXIT_REFUSED;
     }
+    ret_branch->is_made = !is_made && branch->is_new;
     return 0;
 }
 
@@ -401,4 +450,26 @@ int branch_remove(struct arena *arena, const char *state, const struct record *r
     const char *name;
     auto_fd int worktrees = open_parent_beneath(top_fd, admin, &name);
     return worktrees < 0 ? err_sys(err, errno, "cannot remove %s", admin) : remove_tree(worktrees, name, err);
+}
+
+void branch_abandon(const struct branch *branch, struct arena *arena)
+{
+    const struct record record = {.workspace = branch->workspace, .of = branch->name};
+    struct err ignored; /* what is left is an empty branch */
+    struct git_position now;
+    const char *name;
+    if (!branch->is_made || branch_remove(arena, branch->state, &record, &ignored) < 0)
+        return;
+    auto_fd int git_fd = open_absolute(path_join(arena, branch->workspace, ".git"), O_RDONLY | O_DIRECTORY);
+    auto_fd int parent =
+        git_fd < 0 ? -1
+                   : open_parent_beneath(git_fd, arena_printf(arena, "refs/heads/%s", branch->name), &name);
+    const char *lock = parent < 0 ? NULL : arena_printf(arena, "%s.lock", name);
+    auto_fd int fd =
+        lock ? openat(parent, lock, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644) : -1;
+    if (fd < 0)
+        return;
+    if (git_branch_position(git_fd, branch->name, &now) && strcmp(now.digits, branch->at.digits) == 0)
+        unlinkat(parent, name, 0);
+    unlinkat(parent, lock, 0);
 }

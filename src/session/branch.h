@@ -16,6 +16,7 @@ struct branch {
     const char *tree;       /* the worktree's top */
     struct git_position at; /* the commit where it begins */
     bool is_new;            /* bawn makes the branch */
+    bool is_made;           /* … and has made it now, with its worktree */
     const char *admin; /* git's folder for the worktree, in the main checkout: ".git/worktrees/bawn-NAME" */
 };
 
@@ -51,6 +52,9 @@ struct commit_range {
 /* What git prints of the difference, in a sandbox and without running what the repository configures. Returns -1 if git fails. */
 int commits_compare(const struct caller *caller, const struct commit_range *range, struct arena *arena,
                     struct buf *ret_text) must_check;
+
+/* The run is refused after all: removes a worktree and a branch that were made for it, as far as nobody else used them. */
+void branch_abandon(const struct branch *branch, struct arena *arena);
 
 /* Removes the worktree of a session with --branch; the branch stays. */
 int branch_remove(struct arena *arena, const char *state, const struct record *record, struct err *err)

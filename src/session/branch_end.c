@@ -1,10 +1,16 @@
 /* The end of --branch: which changes reach the repository, and that git can read them. */
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
+#include "base/fd.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "git/objects.h"
 #include "hold/flags.h"
+#include "kernel/beneath.h"
 #include "session/arrivals.h"
 #include "session/ask_git.h"
 #include "session/branch.h"
@@ -18,6 +24,7 @@ struct passing {
     struct arena *arena;
     struct store *store;
     const char *name, *worktree; /* the branch, and git's name for its worktree */
+    int top_fd;                  /* of the main checkout */
 };
 
 /* Is `path` the wanted file, or a directory above it? */
@@ -38,6 +45,13 @@ static bool has_content(const struct passing *passing, const struct entry *entry
     return wanted ? strcmp(buf_text(&text), wanted) == 0 : git_position_parse(buf_text(&text), &position);
 }
 
+/* Another session has brought the same object in. */
+static bool is_there(const struct passing *passing, const struct entry *object)
+{
+    auto_fd int fd = open_beneath(passing->top_fd, object->path, O_PATH, 0);
+    return fd >= 0;
+}
+
 static bool passes(const struct passing *passing, const struct entry *before, const struct entry *after)
 {
     static const char *const own[] = {"index", "ORIG_HEAD", "COMMIT_EDITMSG", "logs", "logs/HEAD"};
@@ -47,7 +61,8 @@ static bool passes(const struct passing *passing, const struct entry *before, co
         (before && (before->mode & S_IFMT) != (after->mode & S_IFMT)))
         return false;
     if (text_starts_with(path, "objects/"))
-        return !before && git_is_object_path(path + strlen("objects/"));
+        return !before && git_is_object_path(path + strlen("objects/")) &&
+               !(is_file && is_there(passing, after));
     const char *ref = arena_printf(passing->arena, "refs/heads/%s", passing->name);
     const char *log = arena_printf(passing->arena, "logs/%s", ref);
     if (strcmp(path, ref) == 0)
@@ -69,8 +84,29 @@ static bool passes(const struct passing *passing, const struct entry *before, co
 }
 
 /*
+ * Who may read and write a repository is not for a sandbox to say: what exists keeps its mode, what is new is never closed to its owner, and others
+ * write it only where the group may write the directory above it.
+ */
+static uint32_t mode_of(struct arena *arena, const struct tree *before, const struct entry *was,
+                        const struct entry *entry)
+{
+    enum { FILE_BITS = 0644, DIRECTORY_BITS = 0755 };
+    if (was)
+        return was->mode;
+    const struct entry *above = NULL;
+    for (const char *path = entry->path; !above && strchr(path, '/');) {
+        path = path_parent(arena, path);
+        above = tree_find(before, path);
+    }
+    uint32_t shared = above ? above->mode & (S_IWGRP | S_ISGID) : 0;
+    return S_ISDIR(entry->mode) ? S_IFDIR | (entry->mode & (DIRECTORY_BITS | shared)) | S_IRWXU
+                                : S_IFREG | (entry->mode & (FILE_BITS | (shared & S_IWGRP))) | S_IRUSR;
+}
+
+/*
  * Copies the entries that may pass. Removed files are left out: no file of a repository is deleted because a
- * sandbox deleted it.
+ * sandbox deleted it. Directories that exist are, too: they keep their modes, and one that another session had just made and not
+ * finished when this one looked would seem to be changed by somebody since.
  */
 static void filter(const struct passing *passing, const struct tree *before, const struct tree *after,
                    struct tree *ret_before, struct tree *ret_after)
@@ -80,9 +116,9 @@ static void filter(const struct passing *passing, const struct tree *before, con
     for (size_t i = 0; i < after->entries.count; i++) {
         struct entry entry = after->entries.at[i];
         const struct entry *was = tree_find(before, entry.path);
-        if (!passes(passing, was, &entry))
+        if (!passes(passing, was, &entry) || (was && S_ISDIR(entry.mode)))
             continue;
-        entry.mode = S_ISREG(entry.mode) ? entry.mode & ~(uint32_t)0111 : entry.mode;
+        entry.mode = mode_of(passing->arena, before, was, &entry);
         entry.attributes = was ? was->attributes : "";
         entry.attributes_size = was ? was->attributes_size : 0;
         if (was)
@@ -127,6 +163,20 @@ static bool can_go(struct captured_tree *captured, struct arena *arena, const de
         names_object = is_object;
     }
     return is_free;
+}
+
+/*
+ * Sessions on other branches make the same directories for their objects and logs. One that finds such a directory between its look and its
+ * step would leave it alone, and its commits would wait. The lock lies where no sandbox can take it.
+ */
+static int wait_for_others(struct arena *arena, const struct captured_tree *captured)
+{
+    const char *own = path_parent(arena, path_parent(arena, captured->session.folder));
+    const char *slug = workspace_slug(arena, captured->record.workspace);
+    int fd = open_directory_at(AT_FDCWD, arena_printf(arena, "%s/branches/%s", own, slug));
+    while (fd >= 0 && flock(fd, LOCK_EX) < 0 && errno == EINTR)
+        ;
+    return fd; /* without a lock, commits may wait for no reason */
 }
 
 /* Replaces the files if nobody has changed them since; otherwise the changes wait as a review. */
@@ -181,11 +231,13 @@ int branch_end(struct arena *arena, const char *store_directory, struct captured
     if ((is_copied ? copy_read(&request, err) : upper_read(&request, err)) < 0 ||
         tree_load(folder_fd, "before", &before, err) < 0 || tree_load(folder_fd, "after", &after, err) < 0)
         return -1;
+    auto_fd int lock_fd not_used = wait_for_others(arena, captured);
     {
         auto_store struct store store = STORE_NONE;
         if (store_open(store_directory, &store, err) < 0)
             return -1;
-        struct passing passing = {arena, &store, record->of, branch_worktree_name(arena, record->of)};
+        auto_fd int top_fd = open_absolute(record->workspace, O_RDONLY | O_DIRECTORY);
+        struct passing passing = {arena, &store, record->of, branch_worktree_name(arena, record->of), top_fd};
         filter(&passing, &before, &after, &from, &to);
     }
     clock_gettime(CLOCK_REALTIME, &record->ended);

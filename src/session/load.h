@@ -24,7 +24,7 @@ struct run_request {
     bool read_only, full_access, fresh_home, nested;
     bool review, review_all, discard; /* capture changes aside, of every tree, or throw them away */
     const char *branch;               /* write the worktree of this branch; NULL: none */
-    const char *branch_from;          /* a new branch begins at this branch or commit; NULL: at HEAD */
+    const char *branch_from;          /* it begins at this branch or commit: a new one, NAME or NAME@N */
     uint64_t checkpoint_seconds;      /* 0: no checkpoints */
     bool log_exec;
     bool learns;            /* note what the command wants and does not get … */

@@ -312,6 +312,7 @@ static int enter_branch(struct run *run)
     int status = branch_open(caller, request, &run->launch, &run->arena, branch);
     if (status)
         return status;
+    request->branch = branch->name;
     const char *inner =
         path_is_beneath(caller->directory, branch->workspace)
             ? arena_printf(&run->arena, "%s%s", branch->tree, caller->directory + strlen(branch->workspace))
@@ -434,6 +435,7 @@ void run_command(const struct caller *caller, const struct run_request *request,
     }
     if (status) {
         launch_abandon(&run->launched); /* nothing of a refused run is left when this returns */
+        branch_abandon(&run->branch, &run->arena);
         run->result.summary.status = status;
         return;
     }
