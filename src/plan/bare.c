@@ -45,7 +45,9 @@ static const char *why_not(const struct plan *plan, const struct operation *oper
     case OP_HIDE:
         return !operation->is_pattern && lies_in_written(plan, operation->path, copies) ? no_exception : NULL;
     case OP_BIND_READ:
-        return operations_cover(&plan->operations, operation) ? no_exception : NULL;
+        return !operation->because->source->may_lose && operations_cover(&plan->operations, operation)
+                   ? no_exception
+                   : NULL;
     case OP_COPY:
     case OP_SIFT:
         return lies_in_written(plan, operation->source, false) ? no_exception : NULL;

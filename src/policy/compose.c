@@ -148,6 +148,34 @@ static void freeze_found_git(struct policy *policy)
     }
 }
 
+/*
+ * The folder of a fleet says what `bawn fleet retry` runs and `bawn fleet apply` applies. So a run in a workspace around it only reads it. It is
+ * written outside meanwhile, which a freeze would take for an attack.
+ */
+static void keep_fleets(struct policy *policy)
+{
+    static const struct source fleets = {.name = "bawn itself",
+                                         .layer = LAYER_BASE,
+                                         .asked_by = LAYER_BASE,
+                                         .is_profile = true,
+                                         .may_lose = true};
+    struct fsview *fs = policy->request.fs;
+    const char *state = policy->request.starts[START_STATE];
+    const struct fs_place *place = NULL;
+    struct err ignored; /* a failure of the machine is found by fs_check */
+    char *paths = NULL;
+    size_t size = 0;
+    if (!state || fs_resolve(fs, path_join(policy->arena, state, FLEETS_ELSEWHERE), &place, &ignored) < 0 ||
+        fs_read(fs, place->real, FLEETS_ELSEWHERE_LARGEST, &paths, &size, &ignored) <= 0)
+        return;
+    for (const char *path = paths; path < paths + size; path += strlen(path) + 1) {
+        if (*path == '/' && policy_in_workspace(policy, path) && !policy_is_workspace(policy, path) &&
+            fs_kind(fs, path) == FILE_DIRECTORY &&
+            fs_kind(fs, path_join(policy->arena, path, "fleet.json")) == FILE_REGULAR)
+            add_found_rule(policy, VERB_READ, &fleets, path);
+    }
+}
+
 void policy_compose(const struct policy_request *request, struct arena *arena, struct policy *ret_policy,
                     struct diags *diags)
 {
@@ -173,6 +201,7 @@ void policy_compose(const struct policy_request *request, struct arena *arena, s
     }
     read_toolchains_on_path(policy, diags);
     freeze_found_git(policy);
+    keep_fleets(policy);
     open_forges(policy);
     expand_forges(policy);
     /* pointers in the index must stay valid */

@@ -134,6 +134,10 @@ const char *policy_start(const struct policy *policy);
 /* Is it a grant from an untrusted repository? */
 bool policy_rule_awaits_trust(const struct rule *rule);
 
+/* In bawn's state folder: the paths of the fleets that lie elsewhere, each with a NUL at its end. */
+#define FLEETS_ELSEWHERE "bawn/fleets-elsewhere"
+enum { FLEETS_ELSEWHERE_LARGEST = 1024 * 1024 };
+
 /* Reads all layers. Mistakes are collected in diags; a policy with errors must not be used. */
 void policy_compose(const struct policy_request *request, struct arena *arena, struct policy *ret_policy,
                     struct diags *diags);

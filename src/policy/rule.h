@@ -108,6 +108,7 @@ struct source {
     enum layer asked_by; /* the layer whose file led here, by `use` or directly */
     bool is_profile;
     bool without_network; /* a toolchain found only on PATH: visible, but no host is allowed for it */
+    bool may_lose;        /* walls that cannot hold its rules do without them */
     bool only_tightens;   /* from an untrusted repository, directly or by `use` */
     size_t workspace;     /* index of the repository's workspace */
     const char *start;    /* relative paths start here; NULL: at the current directory */
