@@ -138,9 +138,11 @@ static void add_rules(const struct args *args, struct fleet *fleet)
     vec_each (const struct argument, rule, &args->rules) {
         bool is_path = rule->verb == VERB_NONE || verb_object(rule->verb) == OBJECT_PATH;
         bool is_relative = is_path && *rule->text != '/' && *rule->text != '~' && *rule->text != '$';
-        struct argument added = {
-            rule->verb,
-            is_relative ? arena_printf(&fleet->arena, "%s/%s", fleet->directory, rule->text) : rule->text};
+        const char *start = fleet->directory, *text = rule->text;
+        for (; is_relative && text_starts_with(text, "../"); text += strlen("../"))
+            start = path_parent(&fleet->arena, start);
+        struct argument added = {rule->verb, is_relative ? arena_printf(&fleet->arena, "%s/%s", start, text)
+                                                         : rule->text};
         vec_push(&fleet->rules, added);
     }
 }
@@ -216,7 +218,8 @@ static int cmd_run_fleet(const struct world *world, const struct args *args)
                                      args->out ? path_clean(&fleet.arena, fleet.directory, args->out)
                                                : default_folder(&fleet.arena, &loaded, args->words.at[1]));
     add_rules(args, &fleet);
-    if (fleet_make(&fleet, &tasks, &err) < 0)
+    const char *state = loaded.request.starts[START_STATE];
+    if ((args->out && fleet_note_place(&fleet, state, &err) < 0) || fleet_make(&fleet, &tasks, &err) < 0)
         return say_err(world, &err);
     return run_tasks(world, args, &fleet, fleet.ids.at, fleet.ids.count);
 }
@@ -386,6 +389,13 @@ static int each_apply(const struct world *world, const struct args *args, const 
     auto_fd int sessions_fd = sessions_open(&loaded);
     overview_look(&chosen->fleet, chosen->ids, chosen->count, &overview);
     vec_each (const struct overview_task, task, &overview.tasks) {
+        if (chosen->is_named && !task->result.id) {
+            say_problem(world,
+                        arena_printf(&loaded.arena, "task %s is %s: it has no result to apply", task->id,
+                                     task_state_name(task->state)),
+                        "`bawn fleet retry DIR` runs what has no result");
+            worst = worst ? worst : 1;
+        }
         if (!task->result.changes || !task->result.session || (task->state != TASK_DONE && !chosen->is_named))
             continue;
         found++;
@@ -396,7 +406,7 @@ static int each_apply(const struct world *world, const struct args *args, const 
         int status = apply_task(world, args, task);
         worst = status > worst ? status : worst;
     }
-    if (!found)
+    if (!found && !worst)
         return say_bad_input(world, "none of these tasks has changes to apply",
                              "`bawn fleet status --all DIR` shows which have");
     if (before)

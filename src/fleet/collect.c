@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/text.h"
@@ -28,7 +29,7 @@ enum { PATCH_STEP = 65536 };
 /* A file that gets its name when it is whole. */
 struct growing {
     int folder_fd, fd;
-    const char *name;
+    const char *name, *task;
 };
 
 #define GROWING_NAME ".growing"
@@ -39,48 +40,88 @@ static int growing_begin(struct growing *file, struct err *err)
     unlinkat(file->folder_fd, GROWING_NAME, 0);
     file->fd =
         openat(file->folder_fd, GROWING_NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    return file->fd < 0 ? err_sys(err, errno, "cannot write %s", file->name) : file->fd;
+    return file->fd < 0 ? err_sys(err, errno, "cannot write %s of task %s", file->name, file->task)
+                        : file->fd;
 }
 
 static int growing_add(const struct growing *file, struct buf *bytes, struct err *err)
 {
     if (bytes->size && write_whole(file->fd, bytes->bytes, bytes->size) < 0)
-        return err_sys(err, errno, "cannot write %s", file->name);
+        return err_sys(err, errno, "cannot write %s of task %s", file->name, file->task);
     bytes->size = 0;
     return 0;
 }
 
+/* On the disk before the result is: after a power cut, a task that is done has its patch. */
 static int growing_end(const struct growing *file, struct err *err)
 {
-    return renameat(file->folder_fd, GROWING_NAME, file->folder_fd, file->name) < 0
-               ? err_sys(err, errno, "cannot write %s", file->name)
+    return fdatasync(file->fd) < 0 || renameat(file->folder_fd, GROWING_NAME, file->folder_fd, file->name) < 0
+               ? err_sys(err, errno, "cannot write %s of task %s", file->name, file->task)
                : 0;
+}
+
+/* Git's answer is limited in size and time, and a task must not be without a result because it committed much: then the patch says so. */
+static int compare(const struct run *run, struct commit_range *range, struct arena *arena, struct buf *text,
+                   uint64_t *ret_changes)
+{
+    struct bytes line;
+    bool is_whole = commits_compare(&run->caller, range, arena, text) == 0;
+    if (!is_whole) {
+        text->size = 0;
+        range->form = "--name-only";
+        if (commits_compare(&run->caller, range, arena, text) < 0)
+            return -1;
+    }
+    struct bytes rest = bytes_of(buf_text(text), text->size);
+    while (bytes_take_line(&rest, &line))
+        *ret_changes += !is_whole || bytes_start_with(line, "diff --git ");
+    if (is_whole)
+        return 0;
+    text->size = 0;
+    buf_printf(text, "# The patch is too large to be kept here. `git diff %s %s` shows it.\n", range->from,
+               range->to);
+    return 0;
+}
+
+/* What came of the commits of a task with a ref. */
+struct commits {
+    uint64_t changes;
+    bool wait; /* they are not on the branch: the session has them, for the user to decide */
+};
+
+/* Somebody moved the branch meanwhile, or git could not check the commits. */
+static bool commits_wait(int session_fd, struct arena *arena)
+{
+    struct record record = {0};
+    struct err ignored; /* `bawn sessions` says it */
+    return record_load(session_fd, arena, &record, &ignored) > 0 && record.mode == RECORD_REVIEW &&
+           record.state == STATE_WAITING;
 }
 
 /* Git compares the commits of a branch, in a sandbox. What is not committed stays in the worktree. */
 static int write_commits(const struct attempt *attempt, const struct run *run, int session_fd,
-                         struct arena *arena, uint64_t *ret_changes, struct err *err)
+                         struct arena *arena, struct commits *ret_commits, struct err *err)
 {
     const struct branch *branch = &run->branch;
-    struct growing file = {attempt->folder_fd, -1, FLEET_PATCH};
+    struct growing file = {attempt->folder_fd, -1, FLEET_PATCH, attempt->id};
     struct git_position now;
     auto_buf struct buf text = {0};
     auto_fd int git_fd = open_directory_at(AT_FDCWD, arena_printf(arena, "%s/.git", branch->workspace));
+    ret_commits->wait = commits_wait(session_fd, arena);
+    if (ret_commits->wait)
+        return 0;
     if (git_fd < 0 || !git_branch_position(git_fd, branch->name, &now))
         return err_set(err, "cannot find the branch %s", branch->name);
     if (strcmp(now.digits, branch->at.digits) == 0)
         return 0;
-    const struct commit_range range = {.work_tree = branch->workspace,
-                                       .from = branch->at.digits,
-                                       .to = now.digits,
-                                       .form = "--patch",
-                                       .session = run->session.folder,
-                                       .session_fd = session_fd};
-    if (commits_compare(&run->caller, &range, arena, &text) < 0)
+    struct commit_range range = {.work_tree = branch->workspace,
+                                 .from = branch->at.digits,
+                                 .to = now.digits,
+                                 .form = "--patch",
+                                 .session = run->session.folder,
+                                 .session_fd = session_fd};
+    if (compare(run, &range, arena, &text, &ret_commits->changes) < 0)
         return err_set(err, "git cannot compare the commits of the branch %s", branch->name);
-    struct bytes rest = bytes_of(buf_text(&text), text.size), line;
-    while (bytes_take_line(&rest, &line))
-        *ret_changes += bytes_start_with(line, "diff --git ");
     auto_fd int fd = growing_begin(&file, err);
     return fd < 0 || growing_add(&file, &text, err) < 0 ? -1 : growing_end(&file, err);
 }
@@ -107,7 +148,7 @@ static int write_patch(const struct attempt *attempt, const struct run *run, int
     auto_tree struct tree before = {0}, after = {0};
     auto_store struct store store = STORE_NONE;
     auto_vec change_list changes = {0};
-    struct growing file = {attempt->folder_fd, -1, FLEET_PATCH};
+    struct growing file = {attempt->folder_fd, -1, FLEET_PATCH, attempt->id};
     if (!run->result.changed.count)
         return 0;
     if (tree_load(session_fd, "before", &before, err) < 0 ||
@@ -125,7 +166,7 @@ static int write_patch(const struct attempt *attempt, const struct run *run, int
 
 static int copy_journal(const struct attempt *attempt, int session_fd, struct err *err)
 {
-    struct growing file = {attempt->folder_fd, -1, FLEET_JOURNAL};
+    struct growing file = {attempt->folder_fd, -1, FLEET_JOURNAL, attempt->id};
     auto_fd int from = open_beneath(session_fd, SESSION_JOURNAL, O_RDONLY, 0);
     if (from < 0)
         return err_sys(err, errno, "cannot read the journal of task %s", attempt->id);
@@ -181,7 +222,7 @@ static void add_usage(struct result *result)
     result->peak_memory = (uint64_t)usage.ru_maxrss * 1024;
 }
 
-static int write_result(const struct attempt *attempt, const struct run *run, uint64_t committed,
+static int write_result(const struct attempt *attempt, const struct run *run, const struct commits *commits,
                         struct arena *arena, struct err *err)
 {
     const struct run_summary *summary = &run->result.summary;
@@ -201,8 +242,10 @@ static int write_result(const struct attempt *attempt, const struct run *run, ui
             run->loaded.policy.workspaces.count ? run->loaded.policy.workspaces.at[0].path : NULL;
         result.milliseconds = summary->milliseconds;
         result.ended_by = run->ended_by;
-        result.changes = run->branch.name ? committed : summary->changed->count;
-        result.branch = run->branch.name;
+        bool has_branch = run->branch.name && !commits->wait;
+        result.changes = has_branch ? commits->changes : summary->changed->count;
+        result.changes += commits->wait && !result.changes;
+        result.branch = has_branch ? run->branch.name : NULL;
         result.risky = summary->changed->risky;
         result.held = summary->held;
         add_hosts(summary, arena, &result);
@@ -235,17 +278,17 @@ static bool was_asked_to_end(const struct run *run)
 int attempt_collect(const struct attempt *attempt, const struct run *run, struct arena *arena,
                     struct err *err)
 {
-    uint64_t committed = 0;
+    struct commits commits = {0};
     if (run->result.loaded && run->session.folder) {
         auto_fd int session_fd = open_directory_at(AT_FDCWD, run->session.folder);
         if (session_fd < 0)
             return err_sys(err, errno, "cannot open the session of task %s", attempt->id);
-        int written = run->branch.name ? write_commits(attempt, run, session_fd, arena, &committed, err)
+        int written = run->branch.name ? write_commits(attempt, run, session_fd, arena, &commits, err)
                                        : write_patch(attempt, run, session_fd, arena, err);
         if (written < 0 || copy_journal(attempt, session_fd, err) < 0)
             return -1;
     }
-    return was_asked_to_end(run) ? 1 : write_result(attempt, run, committed, arena, err);
+    return was_asked_to_end(run) ? 1 : write_result(attempt, run, &commits, arena, err);
 }
 
 void attempt_discard(const char *state, struct arena *arena, const char *session)

@@ -1,16 +1,19 @@
 #include "fleet/engine.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/timespec.h"
+#include "kernel/beneath.h"
 #include "kernel/process.h"
 
 static const struct fleet_engine *const engines[] = {&engine_local, &engine_slurm};
@@ -107,13 +110,36 @@ int fleet_cancel(const struct fleet *fleet, const char *id, bool *ret_is_cancell
     return 0;
 }
 
-/* A result of which a person wants another stays, under a name with the number of the attempt. */
+/*
+ * A result of which a person wants another stays, under a name with the number of the attempt. So do its changes: the next attempt discards the
+ * session that the folder names.
+ */
 static int set_result_aside(int folder_fd, struct arena *arena, const struct result *result, struct err *err)
 {
     const char *name = arena_printf(arena, "result.%llu.json", (unsigned long long)result->attempts);
-    return renameat(folder_fd, FLEET_RESULT, folder_fd, name) < 0
+    return (unlinkat(folder_fd, "session", 0) < 0 && errno != ENOENT) ||
+                   renameat(folder_fd, FLEET_RESULT, folder_fd, name) < 0
                ? err_sys(err, errno, "cannot set the result of task %s aside", result->id)
                : 0;
+}
+
+/* With the lock: another `bawn fleet retry` may have run the task since somebody looked, and what is done stays. */
+static int take_up_failed(const struct fleet *fleet, const char *id, int folder_fd, bool *ret_runs,
+                          struct err *err)
+{
+    auto_arena struct arena arena = {0};
+    struct result result;
+    auto_fd int lock_fd = open_beneath(folder_fd, "lock", O_RDWR | O_CREAT, 0600);
+    int locked = -1;
+    while (lock_fd >= 0 && (locked = flock(lock_fd, LOCK_EX)) < 0 && errno == EINTR)
+        ;
+    if (locked < 0)
+        return err_sys(err, errno, "cannot lock %s/%s", fleet->path, id);
+    enum task_state state = fleet_state(fleet, &arena, id, &result);
+    *ret_runs = state != TASK_DONE;
+    int done = state == TASK_FAILED ? set_result_aside(folder_fd, &arena, &result, err) : 0;
+    result_free(&result);
+    return done;
 }
 
 int fleet_reset(const struct fleet *fleet, const char *id, bool names_it, bool *ret_runs, struct err *err)
@@ -124,12 +150,11 @@ int fleet_reset(const struct fleet *fleet, const char *id, bool names_it, bool *
     if (folder_fd < 0)
         return -1;
     enum task_state state = fleet_state(fleet, &arena, id, &result);
-    int done = 0;
-    *ret_runs = state != TASK_DONE && (state != TASK_FAILED || names_it);
-    if (state == TASK_FAILED && names_it)
-        done = set_result_aside(folder_fd, &arena, &result, err);
     result_free(&result);
+    *ret_runs = state != TASK_DONE && state != TASK_FAILED;
+    if (state == TASK_FAILED && names_it && take_up_failed(fleet, id, folder_fd, ret_runs, err) < 0)
+        return -1;
     if (*ret_runs && unlinkat(folder_fd, FLEET_CANCELLED, 0) < 0 && errno != ENOENT)
         return err_sys(err, errno, "cannot take up task %s", id);
-    return done;
+    return 0;
 }

@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/json.h"
@@ -125,29 +126,32 @@ static int make_task(const struct fleet *fleet, const struct task *task, struct 
                   : write_file(fd, "task.json", task->line.at, task->line.size, err);
 }
 
-int fleet_make(struct fleet *fleet, const task_list *tasks, struct err *err)
+/* The places that still have a fleet. Each path ends with a NUL. */
+static void keep_places(const struct buf *places, struct arena *arena, struct buf *out)
 {
-    fleet->fd = directories_open_made(fleet->path, err);
-    if (fleet->fd < 0)
+    for (const char *path = buf_text(places); path < places->bytes + places->size; path += strlen(path) + 1) {
+        if (access(arena_printf(arena, "%s/fleet.json", path), F_OK) == 0)
+            buf_add(out, path, strlen(path) + 1);
+    }
+}
+
+int fleet_note_place(const struct fleet *fleet, const char *state, struct err *err)
+{
+    auto_arena struct arena arena = {0};
+    auto_buf struct buf before = {0}, now = {0};
+    const char *path = arena_printf(&arena, "%s/" FLEETS_ELSEWHERE, state);
+    auto_fd int folder_fd = directories_open_made(path_parent(&arena, path), err);
+    if (folder_fd < 0)
         return -1;
-    if (!directories_is_empty(AT_FDCWD, fleet->path)) {
-        err_set(err, "%s is not empty", fleet->path);
-        return err_hint(err, fleet_has(fleet->fd, "fleet.json")
-                                 ? "`bawn fleet retry DIR` goes on with the fleet in it"
-                                 : "name another folder with --out");
-    }
-    directories_scatter(fleet->fd);
-    vec_each (const struct task, task, tasks) {
-        if (make_task(fleet, task, err) < 0)
-            return -1;
-        vec_push(&fleet->ids, task->id);
-        for (size_t i = 0; i < task->after.count; i++)
-            vec_push(&fleet->orders, (struct task_order){task->id, task->after.at[i]});
-    }
-    index_orders(fleet);
-    auto_buf struct buf out = {0};
-    add_fleet(fleet, &out);
-    return write_file(fleet->fd, "fleet.json", out.bytes, out.size, err);
+    auto_fd int fd =
+        flock(folder_fd, LOCK_EX) < 0 ? -1 : open_beneath(folder_fd, path_name(path), O_RDONLY, 0);
+    if ((fd < 0 && errno != ENOENT) || (fd >= 0 && buf_read(&before, fd, FLEETS_ELSEWHERE_LARGEST) < 0))
+        return err_sys(err, errno, "cannot read %s", path);
+    keep_places(&before, &arena, &now);
+    buf_add(&now, fleet->path, strlen(fleet->path) + 1);
+    if (now.size >= FLEETS_ELSEWHERE_LARGEST)
+        return err_set(err, "%s is full: remove folders of fleets that you do not need", path);
+    return write_file(folder_fd, path_name(path), now.bytes, now.size, err);
 }
 
 /* --- reading it back -------------------------------------------------------------------------------------------------- */
@@ -260,6 +264,49 @@ static bool take_fleet(struct fleet *fleet, const char *text)
     for (size_t at = 0; is_fine && json_next_member(object, &at, &key, &value);)
         is_fine = take_member(fleet, key, value);
     return is_fine && fleet->engine && fleet->directory && fleet->command && fleet->ids.count;
+}
+
+/* A fleet that no worker could read must not begin. */
+static bool can_be_read(const struct buf *text)
+{
+    auto_fleet struct fleet same = FLEET_NONE;
+    return text->size <= FLEET_FILE_LARGEST && take_fleet(&same, buf_text(text));
+}
+
+/* Two commands that find the folder empty at the same time must not both fill it. The lock ends with this function. */
+int fleet_make(struct fleet *fleet, const task_list *tasks, struct err *err)
+{
+    fleet->fd = directories_open_made(fleet->path, err);
+    auto_fd int lock_fd = fleet->fd < 0 ? -1 : open_directory_at(fleet->fd, ".");
+    if (fleet->fd < 0)
+        return -1;
+    if (lock_fd < 0 || flock(lock_fd, LOCK_EX | LOCK_NB) < 0)
+        return errno == EWOULDBLOCK ? err_set(err, "another `bawn fleet run` fills %s now", fleet->path)
+                                    : err_sys(err, errno, "cannot lock %s", fleet->path);
+    if (!directories_is_empty(AT_FDCWD, fleet->path)) {
+        err_set(err, "%s is not empty", fleet->path);
+        return err_hint(err, fleet_has(fleet->fd, "fleet.json")
+                                 ? "`bawn fleet retry DIR` goes on with the fleet in it"
+                                 : "name another folder with --out");
+    }
+    vec_each (const struct task, task, tasks) {
+        vec_push(&fleet->ids, task->id);
+        for (size_t i = 0; i < task->after.count; i++)
+            vec_push(&fleet->orders, (struct task_order){task->id, task->after.at[i]});
+    }
+    index_orders(fleet);
+    auto_buf struct buf out = {0};
+    add_fleet(fleet, &out);
+    if (!can_be_read(&out))
+        return err_set(err,
+                       "the fleet is too large: it has more than %d words or rules, %d `after` or %d MiB",
+                       MOST_WORDS, MOST_ORDERS, FLEET_FILE_LARGEST / 1024 / 1024);
+    directories_scatter(fleet->fd);
+    vec_each (const struct task, task, tasks) {
+        if (make_task(fleet, task, err) < 0)
+            return -1;
+    }
+    return write_file(fleet->fd, "fleet.json", out.bytes, out.size, err);
 }
 
 int fleet_open(const char *path, struct fleet *ret_fleet, struct err *err)

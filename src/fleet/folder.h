@@ -29,6 +29,7 @@
 #define FLEET_CANCELLED "cancelled"
 #define FLEET_PATCH     "patch"
 #define FLEET_JOURNAL   "journal.jsonl"
+#define FLEET_LOG       "workers.log" /* beside the folders of the tasks */
 
 /*    state              name           title */
 #define TASK_STATES(X)                                                                                       \
@@ -69,6 +70,9 @@ struct fleet {
 
 /* Makes the folder with a folder for each task. fleet.json is written last: without it the folder is no fleet. */
 int fleet_make(struct fleet *fleet, const task_list *tasks, struct err *err) must_check;
+
+/* Notes where the folder will lie, so that no later run in a project around it can write it (policy/compose.c). */
+int fleet_note_place(const struct fleet *fleet, const char *state, struct err *err) must_check;
 
 /* Reads fleet.json in this folder. */
 int fleet_open(const char *path, struct fleet *ret_fleet, struct err *err) must_check;

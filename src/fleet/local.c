@@ -114,9 +114,9 @@ static size_t find_next(const struct fleet_job *job)
 /* Returns the worker, which is not counted yet; -1 with an error. */
 static pid_t start(struct fleet_job *job, size_t task, int go_fd, struct err *err)
 {
-    auto_fd int log_fd = open_beneath(job->fleet->fd, "workers.log", O_WRONLY | O_CREAT | O_APPEND, 0600);
+    auto_fd int log_fd = open_beneath(job->fleet->fd, FLEET_LOG, O_WRONLY | O_CREAT | O_APPEND, 0600);
     if (log_fd < 0)
-        return err_sys(err, errno, "cannot write %s/workers.log", job->fleet->path);
+        return err_sys(err, errno, "cannot write %s/" FLEET_LOG, job->fleet->path);
     struct start this = {job, job->ids[task], log_fd, go_fd};
     pid_t worker = process_start(become_worker, &this);
     if (worker < 0)

@@ -1,8 +1,10 @@
 #include "fleet/overview.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/fd.h"
 #include "base/json.h"
@@ -150,6 +152,12 @@ void overview_add_text(struct overview *overview, const struct style *style, boo
     }
     if (left_out)
         buf_printf(out, "  … and %zu more; --all lists every task\n", left_out);
+    struct stat log;
+    if (overview->counts[TASK_INTERRUPTED] &&
+        fstatat(overview->fleet->fd, FLEET_LOG, &log, AT_SYMLINK_NOFOLLOW) == 0 && log.st_size)
+        buf_printf(out, "What bawn itself had to say is in %s\n",
+                   style_path(style, &overview->arena,
+                              arena_printf(&overview->arena, "%s/" FLEET_LOG, overview->fleet->path)));
     add_totals(overview, out);
 }
 

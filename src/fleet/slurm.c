@@ -190,6 +190,19 @@ struct chunk {
     size_t first_below, end_below; /* which of job->state->jobs are those of the level below */
 };
 
+/* Slurm replaces %j and the like in the name of a log. */
+static const char *log_pattern(struct arena *arena, const char *folder)
+{
+    auto_buf struct buf pattern = {0};
+    for (; *folder; folder++) {
+        if (*folder == '%')
+            buf_add_char(&pattern, '%');
+        buf_add_char(&pattern, *folder);
+    }
+    buf_add_str(&pattern, "/" FLEET_LOG);
+    return arena_str(arena, buf_text(&pattern));
+}
+
 static void add_words(const struct fleet_job *job, const char *self, const struct chunk *chunk,
                       struct arena *arena, text_list *words)
 {
@@ -201,7 +214,7 @@ static void add_words(const struct fleet_job *job, const char *self, const struc
     vec_push(words, "--job-name=bawn-fleet");
     vec_push(words, arena_printf(arena, "--array=0-%zu%%%zu", chunk->count - 1, job->at_once));
     vec_push(words, arena_printf(arena, "--chdir=%s", fleet->directory));
-    vec_push(words, arena_printf(arena, "--output=%s/workers.log", fleet->path));
+    vec_push(words, arena_printf(arena, "--output=%s", log_pattern(arena, fleet->path)));
     add_resources(chunk->need, arena, words);
     if (chunk->first_below < chunk->end_below) {
         auto_buf struct buf below = {0};

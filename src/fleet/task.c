@@ -181,6 +181,13 @@ int task_parse(struct bytes line, struct arena *arena, struct task *ret_task, st
 
 /* --- the file --------------------------------------------------------------------------------------------------------- */
 
+/* Files of the fleet's own lie beside the folders of the tasks. */
+static bool is_reserved(const char *id)
+{
+    return strcmp(id, "fleet.json") == 0 || strcmp(id, "workers.log") == 0 || strcmp(id, "rate") == 0 ||
+           text_starts_with(id, "rate.") || text_starts_with(id, "slurm.");
+}
+
 static int add_task(struct bytes line, struct arena *arena, struct map *ids, task_list *tasks,
                     struct err *err)
 {
@@ -194,6 +201,8 @@ static int add_task(struct bytes line, struct arena *arena, struct map *ids, tas
         if (!map_get(ids, task.after.at[i], strlen(task.after.at[i])))
             return err_set(err, "it is to begin after a task that no earlier line has");
     }
+    if (is_reserved(task.id))
+        return err_set(err, "its \"id\" %s is the name of a file of the fleet's own", task.id);
     if (map_get(ids, task.id, strlen(task.id)))
         return err_set(err, "another task has the id %s", task.id);
     *map_at(ids, task.id, strlen(task.id)) = tasks;

@@ -192,7 +192,6 @@ static bool may_begin(void *context)
 static bool carry_out(const struct caller *caller, const struct task *task, struct worker *worker,
                       struct run_request *request, struct run *ret_run)
 {
-    const struct attempt *attempt = &worker->attempt;
     if (worker->go_fd >= 0 && !task->ref) {
         request->may_begin = may_begin;
         run_command(caller, request, ret_run);
@@ -206,11 +205,9 @@ static bool carry_out(const struct caller *caller, const struct task *task, stru
     if (worker->admission != ADMITTED)
         return false;
     if (task->ref) {
-        const char *name =
-            arena_printf(worker->arena, "fleet/%s/%s", path_name(worker->fleet->path), task->id);
         request->review = false;
         request->branch =
-            attempt->number > 1 ? arena_printf(worker->arena, "%s-%" PRIu64, name, attempt->number) : name;
+            arena_printf(worker->arena, "fleet/%s/%s", path_name(worker->fleet->path), task->id);
         request->branch_from = task->ref;
     }
     run_command(caller, request, ret_run);
