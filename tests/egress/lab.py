@@ -133,7 +133,7 @@ class Lab:
         """The host asks the world for names; the tests replace the files in a mount namespace of their own."""
         subprocess.run(["mount", "--make-rprivate", "/"], check=True)
         for path, text in (
-            ("/etc/resolv.conf", f"nameserver {PUBLIC}\noptions timeout:1 attempts:2\n"),
+            ("/etc/resolv.conf", f"nameserver {PUBLIC}\noptions timeout:3 attempts:2\n"),
             ("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"),
             ("/etc/hosts", "127.0.0.1 localhost\n203.0.113.5 from-hosts-file.test\n"),
         ):
@@ -147,6 +147,10 @@ class Lab:
         self.world.stdin.write(json.dumps(command) + "\n")
         self.world.stdin.flush()
         return [tuple(event) for event in json.loads(self.world.stdout.readline())]
+
+    def settle(self):
+        """Waits until the world has noticed that all connections have ended: what it saw of them is not told to a later question."""
+        self.ask(settle=True)
 
     def take(self) -> list:
         """What the world has seen since the last time."""

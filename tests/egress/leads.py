@@ -105,7 +105,7 @@ def behind_this_networks_own_translator_addresses_are_what_they_stand_for(sessio
 
 @test
 def who_asks_in_HTTP_is_told_where_the_name_leads(session):
-    fetch = lambda *rules: session.run(rules, "curl", "-sS", "-m", "5", "-w", "%{http_code}", "http://corp.test/").out
+    fetch = lambda *rules: session.run(rules, "curl", "-sS", "-m", "60", "-w", "%{http_code}", "http://corp.test/").out
     assert fetch("connect corp.test:80") == f"hello from {labs.PRIVATE} for corp.test\n200"
     session.lab.take()
     assert fetch("connect *.test:80") == ("bawn: this sandbox may not reach corp.test: its name resolves to a private network's address, and only a rule of yours "

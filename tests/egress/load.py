@@ -1,7 +1,7 @@
 """Much at once, for long, and peers that do not answer."""
 import os
-import time
 
+from scratch import until
 from session import HELPERS, Skip, sanitized_too
 
 TESTS = []
@@ -58,8 +58,8 @@ def a_port_is_used_again_a_moment_after_its_connection_ended(session):
     done = session.python(["connect allowed.test:80"], """
 IP_LOCAL_PORT_RANGE = 51
 address = socket.gethostbyname("allowed.test")
-count = refused = 0
-end = time.monotonic() + 20  # a third of the minute for which a port rests otherwise
+count, ports = 0, set()
+end = time.monotonic() + 40  # a port rests for a minute otherwise
 while count < 12 and time.monotonic() < end:
     with socket.socket() as s:
         try:
@@ -69,15 +69,15 @@ while count < 12 and time.monotonic() < end:
             break
         try:
             s.connect((address, 80))
+            ports.add(s.getsockname()[1])
             s.sendall(b"GET / HTTP/1.1\\r\\nHost: allowed.test\\r\\n\\r\\n")
             count += s.recv(9) == b"HTTP/1.1 "
             s.shutdown(socket.SHUT_WR)  # who ends it first has to rest
             while s.recv(1000): pass
         except OSError as why:
             assert why.errno == errno.EADDRNOTAVAIL, why
-            refused += 1
             time.sleep(0.02)
-print(count, refused > 0)""", timeout=60)
+print(count, ports <= {40000, 40001, 40002, 40003})""", timeout=60)
     if done.out.startswith("not known"):
         raise Skip("needs a socket's own range of ports: Linux 6.3")
     assert done.out == "12 True\n", done
@@ -89,14 +89,13 @@ def a_slow_reader_holds_up_nobody_else(session):
 slow = dial("allowed.test", 80)
 slow.sendall(b"GET /bytes/200000000 HTTP/1.1\\r\\nHost: allowed.test\\r\\n\\r\\n")
 silent = dial("allowed.test", 9001)
-began = time.monotonic()
-print(exchange("allowed.test", 9000, b"x"), time.monotonic() - began < 2)
+print(exchange("allowed.test", 9000, b"x"))   # before anything of the slow one is read
 got = 0
-slow.settimeout(10)
+slow.settimeout(PATIENCE)
 while got < 200000000:
     got += len(slow.recv(1 << 20))
 print(got >= 200000000)""", timeout=60)
-    assert done.out == "b'xthe end' True\nTrue\n", done
+    assert done.out == "b'xthe end'\nTrue\n", done
 
 
 @test
@@ -120,15 +119,17 @@ for size in (150000007, 300000001, 20, 400000003):
 def a_dead_peer_is_reported_and_holds_up_nobody_else(session):
     done = session.python(["connect nobody.test:9000", "connect allowed.test:9000"], """
 import threading
-result = []
-thread = threading.Thread(target=lambda: result.append(attempt(lambda: dial("nobody.test", 9000, 40).recv(1))))
-thread.start()
-began = time.monotonic()
-print(exchange("allowed.test", 9000, b"x"), time.monotonic() - began < 2)
-thread.join()
-print(result)""", timeout=60)
-    assert done.out == "b'xthe end' True\n['ECONNRESET']\n", done
-    assert [(event["host"], event["why"]) for event in session.events("unreachable")] == [("nobody.test", "No route to host")]
+def is_first():
+    result = []
+    thread = threading.Thread(target=lambda: result.append(attempt(lambda: dial("nobody.test", 9000, 100).recv(1))))
+    thread.start()
+    answer, is_before = exchange("allowed.test", 9000, b"x"), not result
+    thread.join()
+    assert (answer, result) == (b"xthe end", ["ECONNRESET"]), (answer, result)
+    return is_before
+print(any(is_first() for i in range(5)))   # on a busy machine a try may take the three seconds after which the dead one is given up""", timeout=60)
+    assert done.out == "True\n", done
+    assert {(event["host"], event["why"]) for event in session.events("unreachable")} == {("nobody.test", "No route to host")}
 
 
 @test
@@ -153,9 +154,7 @@ s.close()
 print("gone")
 sys.stdin.readline()""")
     assert process.stdout.readline() == "gone\n"
-    until = time.monotonic() + 10
-    while not [event for event in session.lab.ask() if event[0] == "broke"] and time.monotonic() < until:
-        time.sleep(0.01)
+    until(lambda: [event for event in session.lab.ask() if event[0] == "broke"], "the connection outside breaks")
     assert ("broke", 104) in session.lab.ask() and process.poll() is None
     process.stdin.close()
     process.wait(timeout=60)

@@ -9,9 +9,11 @@ import subprocess
 import tempfile
 import threading
 
+from scratch import PATIENCE
+
 BAWN = os.environ["BAWN"]
 WALLS = ["--walls", "landlock"] if os.environ.get("BAWN_EGRESS_WALLS") == "landlock" else []
-SLOWER = max(1, int(os.environ.get("BAWN_PATIENCE") or 20) / 20)  # than most machines: limits of time are so much longer
+SLOWER = max(1, PATIENCE / 20)  # than most machines: limits of time are so much longer
 
 
 class Skip(Exception):
@@ -60,6 +62,8 @@ class Session:
         done = subprocess.run(self.command(rules, command), cwd=self.work, env=self.environment(env), text=True,
                               capture_output=True, timeout=timeout * SLOWER, stdin=subprocess.DEVNULL, errors="replace")
         self.results.append(Result(done))
+        if all(process.poll() is not None for process in self.started):
+            self.lab.settle()
         return self.results[-1]
 
     def start(self, rules, *command, env=None, prefix=()) -> subprocess.Popen:
@@ -153,7 +157,7 @@ class Host:
         self.socket.close()
 
 
-HELPERS = '''
+HELPERS = f"PATIENCE = {PATIENCE}\n" + '''
 import errno, socket, struct, sys, time
 def attempt(action):
     """What it gives, or the name of its errno."""
@@ -163,9 +167,9 @@ def attempt(action):
         return "EAI" + str(error.errno)
     except OSError as error:
         return errno.errorcode.get(error.errno, str(error))
-def dial(host, port, timeout=10):
+def dial(host, port, timeout=PATIENCE):
     return socket.create_connection((host, port), timeout)
-def exchange(host, port, data, timeout=10):
+def exchange(host, port, data, timeout=PATIENCE):
     with dial(host, port, timeout) as s:
         s.sendall(data)
         try:

@@ -54,6 +54,7 @@ def run_tests(suite, wanted: str) -> int:
             print("\n".join("# " + line for line in text.splitlines()), flush=True)
         finally:
             session.close()
+            lab.settle()
         if os.environ.get("BAWN_TIMES"):
             print(f"# {time.monotonic() - began:.2f} s")
     lab.close()

@@ -127,7 +127,7 @@ print(attempt(lambda: begin(b"".join(b"\\x16\\3\\1\\0\\1" + bytes([byte]) for by
 
 @test
 def HTTP_2_without_TLS_is_refused_and_the_wish_for_it_is_harmless(session):
-    fetch = lambda *words: session.run(["connect allowed.test:80"], "curl", "-sS", "-m", "5", *words, "http://allowed.test/x")
+    fetch = lambda *words: session.run(["connect allowed.test:80"], "curl", "-sS", "-m", "60", *words, "http://allowed.test/x")
     assert "hello from" in fetch("--http2").out  # the server may stay with what it is asked in
     session.lab.take()
     done = fetch("--http2-prior-knowledge")
@@ -140,7 +140,7 @@ def HTTP_2_without_TLS_is_refused_and_the_wish_for_it_is_harmless(session):
 def a_question_for_a_name_is_read_strictly(session):
     """What points at itself, is too long, or has bytes left over is no question; cookies and other options do no harm."""
     done = session.python(["connect allowed.test:9000"], NAMES + """
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.connect(("198.18.0.1", 53)); s.settimeout(10)
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.connect(("198.18.0.1", 53)); s.settimeout(PATIENCE)
 def ask(data):
     s.send(data)
     return s.recv(2000)[3] & 15
@@ -150,9 +150,10 @@ print(ask(question("allowed.test")), ask(question("allowed.test", more=cookie)),
 print([ask(data) for data in (head + b"\\xc0\\x0c" + tail, head + b"\\1x\\xc0\\x0c" + tail, head + b"\\x40x" + tail, question("allowed.test") + b"x",
        question("allowed.test", more=cookie) + cookie, question("allowed.test", more=b"\\1x" + cookie), head + b"\\7allowed\\4test\\0\\0\\1\\0\\3")])
 padded = question("allowed.test", more=options(b"x" * (1232 - 41)))
-s.settimeout(0.2)
-print(len(padded), ask(padded), attempt(lambda: ask(padded + b"x" * 8000)))
-s.settimeout(10)
+print(len(padded), ask(padded), end=" ")
+s.settimeout(1)
+print(attempt(lambda: ask(padded + b"x" * 8000)))
+s.settimeout(PATIENCE)
 print(ask(question("allowed.test")))""")
     assert done.out == "0 0 0\n[1, 1, 1, 1, 1, 1, 1]\n1232 0 timed out\n0\n", done
     assert session.lab.take() == []

@@ -1,7 +1,7 @@
 """The world outside, for the tests of the network: servers in a network namespace of their own that remember who came.
 
 Started by lab.py as `world.py FOLDER` in that namespace. Commands come on standard input, one a line, as JSON, and each is
-answered with a line: {"take": true} gives what was seen since the last time; {"names": {...}} sets what the DNS answers, and
+answered with a line: {"take": true} gives what was seen since the last time; {"settle": true} waits for the end of all connections; {"names": {...}} sets what the DNS answers, and
 {"delay": SECONDS} beside it how long each answer takes; {"raw": true} lets web servers remember every byte that comes, until {"raw": false}."""
 import base64
 import hashlib
@@ -20,6 +20,7 @@ import time
 
 FOLDER = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 SEEN, LOCK = [], threading.Lock()
+SERVED = [0]  # connections, now
 NAMES, DELAY, RAW = {}, [0], [False]
 RELEASED = threading.Event()
 HOST4, HOST6 = "0.0.0.0", "::"
@@ -34,6 +35,16 @@ class Server(socketserver.ThreadingTCPServer):
     allow_reuse_address = True
     daemon_threads = True
     request_queue_size = 1024
+
+    def process_request(self, request, client_address):
+        with LOCK:
+            SERVED[0] += 1
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request, client_address):
+        super().process_request_thread(request, client_address)
+        with LOCK:
+            SERVED[0] -= 1
 
     def handle_error(self, request, client_address):
         error = sys.exc_info()[1]
@@ -247,7 +258,8 @@ class Postgres(socketserver.StreamRequestHandler):
 class Silent(socketserver.BaseRequestHandler):
     def handle(self):
         saw("silent", self.request.getsockname()[0])
-        time.sleep(30)
+        self.request.settimeout(30)
+        self.request.recv(1)
 
 
 class Resetter(socketserver.BaseRequestHandler):
@@ -343,6 +355,13 @@ def answer_name(data: bytes) -> bytes:
     return data[:2] + struct.pack("!HHHHH", 0x8180 | code, 1, count, 0, 0) + question + answers
 
 
+def settle():
+    """Not for ever: one that hears nothing may wait for something else."""
+    end = time.monotonic() + 5
+    while SERVED[0] and time.monotonic() < end:
+        time.sleep(0.002)
+
+
 def start(address, port, handler, tls=None):
     server = (Server6 if ":" in address else Server)((address, port), handler)
     if tls:
@@ -375,6 +394,8 @@ def main():
             NAMES.update(command["names"])
             DELAY[0] = command.get("delay", 0)
         RAW[0] = command.get("raw", RAW[0])
+        if command.get("settle"):
+            settle()
         with LOCK:
             seen = list(SEEN)
             if command.get("take"):

@@ -1,15 +1,16 @@
 """Secrets that stay outside behind walls without namespaces: there all processes of the machine are visible, the host's files have their own names, and
 nothing covers the machine's certificates. BAWN_EGRESS_WALLS=landlock runs these, beside the tests for all walls."""
+import contextlib
 import json
 import os
 import pathlib
 import shutil
 import signal
-import time
 
 from logins_outside import ACCESS, AGENT, FILE, agent, first, on_host, put, wait_for
 from logins_outside import RULES as LOGIN
 from processes import all_below, children_of, is_alive, name_of
+from scratch import PATIENCE
 from secrets_outside import RULES, SECRET, caller, requests
 
 TESTS = []
@@ -63,7 +64,9 @@ import json, subprocess, urllib.request
 urllib.request.urlopen(urllib.request.Request("https://allowed.test/", headers={"x-api-key": os.environ["API_KEY"]})).read()
 found = {}
 for pid in filter(str.isdigit, os.listdir("/proc")):
-    if name(pid).startswith("bawn") and lives(pid): found[pid] = (name(pid), look(pid))
+    if name(pid).startswith("bawn") and lives(pid):
+        seen = (name(pid), look(pid))
+        if lives(pid): found[pid] = seen   # one that has ended meanwhile has other errors
 child = subprocess.Popen(["sleep", "100"], stdin=subprocess.DEVNULL)
 while name(child.pid) != "sleep": pass
 print(json.dumps([found, look(child.pid)]), flush=True)
@@ -75,8 +78,10 @@ sys.stdin.readline()
     environments = {}
     if line:
         found, control = json.loads(line)
-        environments = {pid: pathlib.Path("/proc", pid, "environ").read_bytes() for pid, (name, _) in found.items() if name == "bawn" and os.access(f"/proc/{pid}/environ", os.R_OK)}
-    out, err = process.communicate("\n", timeout=30)
+        for pid in [pid for pid, (name, _) in found.items() if name == "bawn" and os.access(f"/proc/{pid}/environ", os.R_OK)]:
+            with contextlib.suppress(OSError):  # it has ended
+                environments[pid] = pathlib.Path("/proc", pid, "environ").read_bytes()
+    out, err = process.communicate("\n", timeout=90)
     assert process.returncode == 0 and line, (out, err)
     names = [name for name, _ in found.values()]
     assert names.count("bawn") >= 2 and "bawn-egress" in names and names.count("bawn-vault") == 2, names
@@ -160,10 +165,8 @@ def nothing_is_left_when_the_warden_is_killed(session):
     vault = [pid for pid in children_of(process.pid) if name_of(pid) == "bawn-vault"]
     inside = all_below(warden)
     assert len(vault) == 2, vault
-    began = time.monotonic()
     os.kill(int(warden), signal.SIGKILL)
-    process.communicate(timeout=30)
-    assert time.monotonic() - began < 10
+    process.communicate(timeout=PATIENCE)  # less than the 321 seconds of what was left
     assert not [pid for pid in (*vault, *inside) if os.path.exists(f"/proc/{pid}")], (vault, inside)
 
 
@@ -177,6 +180,6 @@ def processes_that_read_a_secret_are_waited_for(session):
     process = session.start(rules, "sh", "-c", asks + "echo asked; read line", env=caller(session))
     assert process.stdout.readline() == "asked\n"
     left = [pid for pid in children_of(process.pid) if not is_alive(pid)]
-    process.communicate("\n", timeout=30)
+    process.communicate("\n", timeout=90)
     assert process.returncode == 0 and len(left) < count - 2, left
     assert [headers["x-api-key"] for _, _, headers, _ in requests(session)] == [f"{name}-0123456789abcdef" for name in names]

@@ -328,9 +328,9 @@ def head(size, more="", path="app.git/git-receive-pack"):
     return (f"POST /{NAME}/{path} HTTP/1.1\r\nHost: allowed.test\r\nContent-Type: application/x-git-receive-pack-request\r\n"
             f"{length}\r\n{more}\r\n").encode()
 def chunked(*pieces): return b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
-def ask(*pieces, wait=3):
+def ask(*pieces, wait=60):
     context = ssl.create_default_context()
-    s = context.wrap_socket(socket.create_connection(("allowed.test", 443), 10), server_hostname="allowed.test")
+    s = context.wrap_socket(socket.create_connection(("allowed.test", 443), 60), server_hostname="allowed.test")
     got = b""
     s.settimeout(wait)
     try:

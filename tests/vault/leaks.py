@@ -25,7 +25,7 @@ FORMS = {
 POST = r"""
 import http.client, json, os, ssl, sys
 def post(path, body, **headers):
-    there = http.client.HTTPSConnection("allowed.test", timeout=20)
+    there = http.client.HTTPSConnection("allowed.test", timeout=60)
     try:
         there.request("POST", path, body, {name.replace("_", "-"): value for name, value in headers.items()})
         answer = there.getresponse()

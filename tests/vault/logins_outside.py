@@ -7,6 +7,7 @@ import subprocess
 import time
 
 from secrets_outside import caller
+from scratch import PATIENCE, until
 from session import sanitized_too
 
 TESTS = []
@@ -79,11 +80,8 @@ def seen(session, kind) -> list:
     return [tuple(event[1:]) for event in session.lab.take() if event[0] == kind]
 
 
-def wait_for(what, seconds=30):
-    until = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < until
-        time.sleep(0.02)
+def wait_for(what):
+    return until(what, "what happens by itself", PATIENCE + 10)
 
 
 @test
@@ -193,7 +191,7 @@ def a_login_of_the_hosts_that_changes_is_used_at_once(session):
     home = lambda: [path.read_text() for path in (session.home / ".local/share/bawn").rglob("login.json")]
     wait_for(lambda: any(str(LATER + 1000) in text for text in home()))  # it is inside, with stand-ins
     assert ACCESS not in repr(home())
-    process.communicate("\n", timeout=30)
+    process.communicate("\n", timeout=90)
     assert seen(session, "me") == [(ACCESS,), (ACCESS + "-2",)]
 
 

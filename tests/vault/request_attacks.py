@@ -102,8 +102,7 @@ def only_http_1_is_spoken(session):
     code = r"""
 context = ssl.create_default_context()
 context.set_alpn_protocols(["h2", "http/1.1"])
-s = context.wrap_socket(socket.create_connection(("allowed.test", 443), 10), server_hostname="allowed.test")
-s.settimeout(5)
+s = context.wrap_socket(socket.create_connection(("allowed.test", 443), PATIENCE), server_hostname="allowed.test")
 print(s.selected_alpn_protocol())
 s.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0" * 9)
 print(s.recv(12))
@@ -126,7 +125,7 @@ def the_same_paths_without_tls_are_refused(session):
 @sanitized_too
 def many_refused_requests_harm_nothing(session):
     done = raw(session, r"""
-s = ssl.create_default_context().wrap_socket(socket.create_connection(("allowed.test", 443), 10), server_hostname="allowed.test")
+s = ssl.create_default_context().wrap_socket(socket.create_connection(("allowed.test", 443), PATIENCE), server_hostname="allowed.test")
 got = b""
 for start in range(0, 4200, 20):
     s.sendall(b"".join(b"GET /no/%d HTTP/1.1\r\nHost: allowed.test\r\n\r\n" % number for number in range(start, start + 20)))
@@ -143,7 +142,7 @@ print(ask(b"GET /repos/acme/app HTTP/1.1\r\nHost: allowed.test\r\nConnection: cl
 def a_client_that_reads_no_answers_is_not_read(session):
     """Refusals are made here: those that nobody takes must not pile up. The kernel's own queues take less than the limit."""
     done = raw(session, r"""
-s = ssl.create_default_context().wrap_socket(socket.create_connection(("allowed.test", 443), 10), server_hostname="allowed.test")
+s = ssl.create_default_context().wrap_socket(socket.create_connection(("allowed.test", 443), PATIENCE), server_hostname="allowed.test")
 s.settimeout(3)
 sent = 0
 try:

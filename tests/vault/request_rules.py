@@ -114,7 +114,7 @@ def a_repository_narrows_and_does_not_widen(session):
 @test
 def why_tells_the_same_as_the_vault(session):
     ask = lambda *words: subprocess.run([BAWN, "why", *[word for rule in RULES for word in (f"--{rule.split()[0]}", rule.split(" ", 1)[1])], *words],
-                                        cwd=session.work, env=session.environment(), capture_output=True, text=True, timeout=30)
+                                        cwd=session.work, env=session.environment(), capture_output=True, text=True, timeout=90)
     tries = (("/repos/acme/app/x", "is allowed"), ("/repos/acme/app/actions/secrets", "a rule refuses it"),
              ("/user", "no rule on requests allows it"), ("/a/../b", "its path has a '.' or '..' in it"))
     why = ask(*[word for path, _ in tries for word in ("GET", f"https://allowed.test{path}")])
@@ -130,8 +130,8 @@ def why_tells_the_same_as_the_vault(session):
 def a_running_session_gets_no_more_of_such_a_host(session):
     process = session.start(RULES, "sh", "-c", "echo up; read line; true", env=caller(session))
     assert process.stdout.readline() == "up\n"
-    done = subprocess.run([BAWN, "allow", "allowed.test"], cwd=session.work, env=session.environment(), capture_output=True, text=True, timeout=30)
-    process.communicate("go\n", timeout=30)
+    done = subprocess.run([BAWN, "allow", "allowed.test"], cwd=session.work, env=session.environment(), capture_output=True, text=True, timeout=90)
+    process.communicate("go\n", timeout=90)
     assert done.returncode != 0 and "rules of the policy judge requests to allowed.test" in done.stderr, done
 
 

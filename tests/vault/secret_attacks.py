@@ -3,21 +3,23 @@ import base64
 
 import secret_world as worlds
 from secrets_outside import OTHER, RULES, SECRET, caller, curl, requests
+from scratch import PATIENCE
 from session import sanitized_too
 
 TESTS = []
 
-RAW = """
+RAW = f"PATIENCE = {PATIENCE}\n" + """
 import os, socket, ssl, sys
 def ask(data, host="allowed.test", named=None):
     context = ssl.create_default_context()
     context.check_hostname = False
-    s = context.wrap_socket(socket.create_connection((host, 443), 10), server_hostname=named or host)
+    s = context.wrap_socket(socket.create_connection((host, 443), PATIENCE), server_hostname=named or host)
     s.sendall(data)
     got = b""
-    s.settimeout(3)
     try:
-        while part := s.recv(65536): got += part
+        while part := s.recv(65536):
+            got += part
+            if b"Connection: close" not in data: s.settimeout(3)   # where nobody closes, silence is the end
     except (TimeoutError, ssl.SSLError, ConnectionError): pass
     return got
 key = os.environ.get("API_KEY", "none")
@@ -97,7 +99,7 @@ def what_one_connection_sent_is_cleaned_on_every_other(session):
 import base64
 def connect():
     context = ssl.create_default_context()
-    return context.wrap_socket(socket.create_connection(("allowed.test", 443), 10), server_hostname="allowed.test")
+    return context.wrap_socket(socket.create_connection(("allowed.test", 443), PATIENCE), server_hostname="allowed.test")
 def get(s, path, header=""):
     s.sendall(f"GET {path} HTTP/1.1\r\nHost: allowed.test\r\n{header}\r\n".encode())
     got = b""
@@ -195,7 +197,7 @@ def refused_server(session, port, problem):
     assert done.out.endswith(".\n502") and problem in done.out, done
     assert requests(session) == []
     control = session.run([f"connect allowed.test:{port}"], "sh", "-c",
-                          f"curl -sSk --tlsv1.0 --ciphers ALL:@SECLEVEL=0 -m 10 https://allowed.test:{port}/control", env={})
+                          f"curl -sSk --tlsv1.0 --ciphers ALL:@SECLEVEL=0 -m 60 https://allowed.test:{port}/control", env={})
     assert control.status == 0 and requests(session)[0][1] == "/control", control
 
 
@@ -243,7 +245,7 @@ import random, struct, threading
 def one(number):
     context = ssl.create_default_context()
     for turn in range(6):
-        plain = socket.create_connection(("allowed.test", 443), 10)
+        plain = socket.create_connection(("allowed.test", 443), PATIENCE)
         if number % 4 and turn % 2: plain.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         if number % 4 == 0:
             plain.close()
@@ -267,13 +269,13 @@ def a_placeholder_in_plain_bytes_is_an_alarm(session):
     rules = [*RULES, "connect other.test:80", "connect other.test:5432"]
     code = RAW + r"""
 def send(port, *pieces):
-    with socket.create_connection(("other.test", port), 10) as s:
+    with socket.create_connection(("other.test", port), PATIENCE) as s:
         s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         got = b""
         try:
             for piece in pieces:
                 s.sendall(piece)
-                if piece is not pieces[-1]: s.settimeout(10); got += s.recv(1)
+                if piece is not pieces[-1]: got += s.recv(1)
             s.shutdown(socket.SHUT_WR)
             while part := s.recv(65536): got += part
         except ConnectionError: got += b" broken"

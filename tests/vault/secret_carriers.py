@@ -4,7 +4,7 @@ import json
 import urllib.parse
 
 from secrets_outside import OTHER, SECRET, caller, curl, requests
-from session import sanitized_too
+from session import SLOWER, sanitized_too
 
 TESTS = []
 TO = "connect allowed.test", "connect other.test"
@@ -284,27 +284,28 @@ print(bad)
     sent = [headers["x-api-key"] for _, _, headers, _ in requests(session)]
     times = runs(session)
     assert done.out == "[]\n" and len(times) == 2 and times[1] - times[0] < lasts, (times, done)
-    assert set(sent) == {"issued-token-1", "issued-token-2"} and sent == sorted(sent, key=lambda token: token[-1]), sent
+    late = sent[sent.index("issued-token-2"):].count("issued-token-1")  # each of the other threads may have had a request under way
+    assert set(sent) == {"issued-token-1", "issued-token-2"} and late < 4, sent
 
 
 @test
 def a_value_whose_source_fails_is_used_until_it_expires_and_no_longer(session):
-    lasts = 6
+    lasts = round(6 * SLOWER)
     made = issuing(session, f'[ $n -gt 1 ] || echo "{{\\"access_token\\": \\"issued-token-$n\\", \\"expires_in\\": {lasts}}}"')
     code = LOOP + """
-begun, good, status = time.time(), 0, 200
-while time.time() - begun < 30:
+first, status = time.time(), get()   # between these two moments the value was made
+begun = good = time.time()
+while status == 200 and time.time() - begun < 5 * LASTS:
+    time.sleep(0.2)
     at = time.time()
     status = get()
-    if status != 200: break
-    good = at
-    time.sleep(0.2)
-print(status, int(good - begun))
-"""
+    if status == 200: good = at
+print(status, int(good - first), int(good - begun))
+""".replace("LASTS", str(lasts))
     done = session.run(made, "/usr/bin/python3", "-c", code, env=caller(session), timeout=60)
-    status, good = map(int, done.out.split())
+    status, most, least = map(int, done.out.split())
     told = [event["what"] for event in session.events("secret-trouble")]
-    assert status == 502 and lasts * 3 // 4 - 1 <= good <= lasts + 1, (done, told)
+    assert status == 502 and lasts * 3 // 4 - 1 <= most and least <= lasts + 1, (done, told)
     assert "could not be read again: the old value is used until it expires" in told, told
     assert told[-1] == "could not be read: its source gave nothing" and len(runs(session)) > 1, (told, runs(session))
     assert {headers["x-api-key"] for _, _, headers, _ in requests(session)} == {"issued-token-1"}

@@ -1,5 +1,6 @@
 """Attacks on what passes between the sandbox and a server: compressed echoes, TLS, upgrades, slow and very many connections. Each has a control:
 the same without the wall, or the same within the limits."""
+import contextlib
 import json
 import pathlib
 import re
@@ -8,6 +9,7 @@ import logins_outside as logins
 import secret_world as worlds
 from secret_attacks import RAW, raw
 from secrets_outside import OTHER, RULES, SECRET, caller, curl, requests
+from scratch import PATIENCE
 from session import sanitized_too
 
 TESTS = []
@@ -111,8 +113,7 @@ print(slow("/bytes/3000000")[0], slow("/endless/3000000")[1])
 
 UPGRADE = r"""
 def upgrade(path, more=""):
-    s = ssl.create_default_context().wrap_socket(socket.create_connection(("allowed.test", 443), 10), server_hostname="allowed.test")
-    s.settimeout(10)
+    s = ssl.create_default_context().wrap_socket(socket.create_connection(("allowed.test", 443), PATIENCE), server_hostname="allowed.test")
     s.sendall(f"GET {path} HTTP/1.1\r\nHost: allowed.test\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n{more}x-api-key: {key}\r\n\r\n".encode())
     got = b""
     try:
@@ -179,7 +180,7 @@ def a_placeholder_in_pieces_is_an_alarm_too(session):
     rules = [*RULES, "connect other.test", "secret TOKEN to other.test"]
     code = RAW + r"""
 def send(host, pieces):
-    plain = socket.create_connection((host, 443), 10)
+    plain = socket.create_connection((host, 443), PATIENCE)
     plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     s = ssl.create_default_context().wrap_socket(plain, server_hostname=host)
     for piece in pieces: s.sendall(piece)
@@ -205,7 +206,7 @@ def the_authority_of_another_session_is_worth_nothing(session):
 def leaf(cafile):
     context = ssl.create_default_context(cafile=cafile)
     try:
-        with context.wrap_socket(socket.create_connection(("allowed.test", 443), 10), server_hostname="allowed.test") as s:
+        with context.wrap_socket(socket.create_connection(("allowed.test", 443), PATIENCE), server_hostname="allowed.test") as s:
             open("leaf.pem", "w").write(ssl.DER_cert_to_PEM_cert(s.getpeercert(True)))
             return s.getpeercert()["subjectAltName"]
     except ssl.SSLCertVerificationError: return "untrusted"
@@ -226,7 +227,7 @@ def subject(name):
     context = ssl.create_default_context()
     context.check_hostname = False
     try:
-        with context.wrap_socket(socket.create_connection(("allowed.test", 443), 10), server_hostname=name) as s: return s.getpeercert()["subjectAltName"]
+        with context.wrap_socket(socket.create_connection(("allowed.test", 443), PATIENCE), server_hostname=name) as s: return s.getpeercert()["subjectAltName"]
     except OSError as error: return "refused"
 print(subject("other.test"), subject("api.anthropic.com"), subject("sub.allowed.test"), subject("allowed.test"))
 """
@@ -243,7 +244,7 @@ def speak(version):
     context.minimum_version, context.maximum_version = ssl.TLSVersion.TLSv1, version
     context.set_ciphers("ALL:@SECLEVEL=0")
     try:
-        with context.wrap_socket(socket.create_connection(("allowed.test", 443), 10), server_hostname="allowed.test") as s: return s.version()
+        with context.wrap_socket(socket.create_connection(("allowed.test", 443), PATIENCE), server_hostname="allowed.test") as s: return s.version()
     except OSError as error: return "refused"
 print([speak(version) for version in (ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1, ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3)])
 """
@@ -254,12 +255,25 @@ print([speak(version) for version in (ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1
 @test
 def renegotiation_is_refused(session):
     port = worlds.RENEGOTIATES
-    line = (f"(echo R; sleep 2; printf 'GET /after HTTP/1.1\\r\\nHost: allowed.test:{port}\\r\\nConnection: close\\r\\n\\r\\n'; sleep 2) | "
-            f"openssl s_client -tls1_2 -connect allowed.test:{port} -servername allowed.test 2>&1; true")
+    code = f"""
+import subprocess
+client = subprocess.Popen("openssl s_client -tls1_2 -connect allowed.test:{port} -servername allowed.test".split(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT)
+said = b""
+def say(line):
+    try: client.stdin.write(line); client.stdin.flush()
+    except BrokenPipeError: pass   # it has ended
+say(b"R\\n")
+while part := client.stdout.read1():   # until the client ends, which it does when the server has closed
+    if b"RENEGOTIATING" in part and b"RENEGOTIATING" not in said:
+        say(b"GET /after HTTP/1.1\\r\\nHost: allowed.test:{port}\\r\\nConnection: close\\r\\n\\r\\n")
+    said += part
+print(said.decode(errors="replace"))
+"""
     rules = [f"connect allowed.test:{port}"]
-    done = session.run([*rules, f"secret API_KEY to allowed.test:{port}"], "sh", "-c", line, env=caller(session))
+    done = session.run([*rules, f"secret API_KEY to allowed.test:{port}"], "/usr/bin/python3", "-c", code, env=caller(session))
     assert "RENEGOTIATING" in done.out and "no renegotiation" in done.out and requests(session) == [], done
-    control = session.run(rules, "sh", "-c", line, env=caller(session))
+    control = session.run(rules, "/usr/bin/python3", "-c", code, env=caller(session))
     assert "RENEGOTIATING" in control.out and [path for _, path, _, _ in requests(session)] == ["/after"], control
 
 
@@ -273,7 +287,7 @@ def slow_clients_hold_nobody_up_and_are_given_up(session):
 import select, time
 context = ssl.create_default_context()
 def begin():
-    plain = socket.create_connection(("allowed.test", 443), 10)
+    plain = socket.create_connection(("allowed.test", 443), PATIENCE)
     return context.wrap_socket(plain, server_hostname="allowed.test")
 incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
 try: context.wrap_bio(incoming, outgoing, server_hostname="allowed.test").do_handshake()
@@ -282,7 +296,7 @@ slow, began = [], time.monotonic()
 for number in range(100):
     slow.append(begin())
     slow[-1].sendall(b"G")
-    slow.append(socket.create_connection(("allowed.test", 443), 10))
+    slow.append(socket.create_connection(("allowed.test", 443), PATIENCE))
     slow[-1].sendall(hello)
 fast = ask(f"GET /fast HTTP/1.1\r\nHost: allowed.test\r\nx-api-key: {key}\r\nConnection: close\r\n\r\n".encode())
 print(fast[:15], len(slow))
@@ -307,10 +321,11 @@ def memory_of_vault() -> dict:
     """Kibibytes of both processes: now, and at most until now."""
     found = {}
     for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
-        words = path.read_bytes().split(b"\0")
-        if words[0].startswith(b"bawn-vault-"):
-            status = (path.parent / "status").read_text()
-            found[words[0].decode()] = {name: int(re.search(rf"{name}:\s+(\d+)", status).group(1)) for name in ("VmRSS", "VmHWM")}
+        with contextlib.suppress(OSError):  # it has ended
+            words = path.read_bytes().split(b"\0")
+            if words[0].startswith(b"bawn-vault-"):
+                status = (path.parent / "status").read_text()
+                found[words[0].decode()] = {name: int(re.search(rf"{name}:\s+(\d+)", status).group(1)) for name in ("VmRSS", "VmHWM")}
     assert len(found) == 2, found
     return found
 
@@ -354,7 +369,7 @@ print(ask(f"GET /last HTTP/1.1\r\nHost: allowed.test\r\nx-api-key: {key}\r\nConn
         seen.append(memory_of_vault())
         process.stdin.write("\n")
         process.stdin.flush()
-    out, errors = process.communicate(timeout=120)
+    out, errors = process.communicate(timeout=6 * PATIENCE)
     assert out == "b'HTTP/1.1 200 OK'\n" and not session.events("vault-died"), (out, errors)
     for part in ("bawn-vault-front", "bawn-vault-back"):
         sequence, first, second = (memory[part] for memory in seen)
