@@ -25,7 +25,7 @@ ATTACK(signal_init)
     must(fd, "open");
     must(read(fd, line, sizeof(line) - 1), "read");
     const char *state = strrchr(line, ')');
-    if (state && (state[2] == 'S' || state[2] == 'R'))
+    if (state && state[2] && strchr("SRD", state[2])) /* neither stopped nor dead */
         saw("unharmed");
     saw("harmed");
 }
