@@ -7,7 +7,7 @@ import socket
 import subprocess
 
 import scratch
-from scratch import PATIENCE, until
+from scratch import PATIENCE, free_ports, until
 
 LONG = 30 * PATIENCE  # Slurm starts a few tasks a second on a busy machine
 
@@ -37,14 +37,6 @@ SchedulerParameters=sched_min_interval=0
 NodeName={host} NodeAddr=127.0.0.1 CPUs=8 RealMemory=4000 State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
-
-
-def free_ports(count):
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
 
 
 class Cluster:

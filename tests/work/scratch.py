@@ -14,9 +14,11 @@ import os
 import pathlib
 import pty
 import pwd
+import random
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -107,6 +109,25 @@ def until(condition, what, seconds=PATIENCE):
         if time.monotonic() > end:
             raise AssertionError(f"{what}: not within {seconds} s")
         time.sleep(0.005)
+
+
+def free_ports(count):
+    """Ports of the loopback for those who bind them later: the kernel gives these to nobody who does not ask for them by number."""
+    least = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    numbers = range(10000, least) if least > 12000 else range(61001, 65536)
+    found = []
+    while len(found) < count:
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", random.choice(numbers))) as one:
+            found += [one.getsockname()[1]] * (one.getsockname()[1] not in found)
+    return found
+
+
+def sshd(config):
+    """The words that start it in the foreground. As root it needs an empty directory in /run: it sees a /run of its own, so that two suites do not
+    remove each other's."""
+    words = ["/usr/sbin/sshd", "-D", "-e", "-f", str(config)]
+    own = ["unshare", "--mount", "sh", "-ec", 'mount -t tmpfs -o mode=755 own-run /run; mkdir /run/sshd; exec "$@"', "-"]
+    return [*own, *words] if os.getuid() == 0 else words
 
 
 class Place:
@@ -241,7 +262,7 @@ def sweep():
     for user in pwd.getpwall():
         name, _, pid = user.pw_name.rpartition("-")
         if name == "bawn-test" and pid.isdigit() and not os.path.exists(f"/proc/{pid}"):
-            remove_user(user.pw_name, user.pw_dir)
+            remove_user(user)
 
 
 @contextlib.contextmanager
@@ -249,25 +270,27 @@ def scratch_user():
     sweep()
     name = f"bawn-test-{os.getpid()}"
     home = f"/home/{name}"
-    subprocess.run(["useradd", "--create-home", "--home-dir", home, "--shell", "/bin/sh", name], check=True,
-                   stdout=subprocess.DEVNULL)
+    for _ in range(5):  # another suite may hold the lock of /etc/passwd for longer than useradd waits
+        if subprocess.run(["useradd", "--create-home", "--home-dir", home, "--shell", "/bin/sh", name], check=False,
+                          stdout=subprocess.DEVNULL).returncode == 0:
+            break
+    user = pwd.getpwnam(name)
     try:
-        yield pwd.getpwnam(name)
+        yield user
     finally:
-        remove_user(name, home)
+        remove_user(user)
 
 
-def remove_user(name, home):
-    uid = pwd.getpwnam(name).pw_uid
+def remove_user(user):
     for entry in pathlib.Path("/proc").iterdir():  # whatever a failed test left running
         with contextlib.suppress(OSError, ValueError):
-            if entry.stat().st_uid == uid:
+            if entry.stat().st_uid == user.pw_uid:
                 os.kill(int(entry.name), signal.SIGKILL)
-    for _ in range(100):  # userdel refuses while one of them is still there
-        if subprocess.run(["userdel", name], check=False, capture_output=True).returncode == 0:
+    for _ in range(100):  # userdel refuses while one of them is still there; 6: another suite has removed the user
+        if subprocess.run(["userdel", user.pw_name], check=False, capture_output=True).returncode in (0, 6):
             break
         time.sleep(0.05)
-    shutil.rmtree(home, ignore_errors=True)
+    shutil.rmtree(user.pw_dir, ignore_errors=True)
 
 
 def copy_bawn(folder):

@@ -16,7 +16,8 @@ int main(int argc, char **argv)
         return 1;
     if (argc > 2) {
         if (fork() != 0) {
-            usleep(50000); /* so that the daemon lives before the run ends */
+            for (int i = 0; i < 4000 && lseek(fd, 0, SEEK_END) == 0; i++)
+                usleep(5000); /* until the daemon lives, or it would end with the run before it began */
             return 0;
         }
         setsid();
