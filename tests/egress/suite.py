@@ -1,5 +1,6 @@
 """Runs the tests of a suite in the lab (lab.py): as root once as an ordinary user who is made for it and once as root, else once. Each
 suite has its own folder, its modules of tests and perhaps a world of its own."""
+import contextlib
 import importlib
 import os
 import pathlib
@@ -65,8 +66,9 @@ def sweep():
     """Folders of runs that were killed with -9, and could not tidy up."""
     for folder in pathlib.Path(tempfile.gettempdir()).glob("bawn-egress-*-*"):
         pid = folder.name.split("-")[2]
-        if pid.isdigit() and not os.path.exists(f"/proc/{pid}") and folder.lstat().st_uid == os.geteuid():
-            shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):  # another suite has just ended
+            if pid.isdigit() and not os.path.exists(f"/proc/{pid}") and folder.lstat().st_uid == os.geteuid():
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 class Parts:
