@@ -301,16 +301,6 @@ static int start(const struct forging *forging, const struct forge_object *forge
 
 /* --- while it goes on --------------------------------------------------------------------------------------------- */
 
-static void forget(struct forging *forging, size_t index)
-{
-    struct forging_connection *connection = &forging->connections.at[index];
-    loop_remove(forging->loop, connection->link_fd);
-    close(connection->link_fd);
-    helper_end(connection->relay);
-    helper_end(connection->ssh);
-    *connection = forging->connections.at[--forging->connections.count];
-}
-
 /* "pushed BEFORE AFTER REF" or "refused …", of a process that the sandbox may have taken over: a record is all that it can cause. */
 static void take_told(struct forging *forging, const struct forging_connection *connection, char *line)
 {
@@ -326,20 +316,37 @@ static void take_told(struct forging *forging, const struct forging_connection *
                       line, "before", before, "after", after);
 }
 
+/* Takes the next line of a relay. Returns what recv() returns. */
+static ssize_t take_line(struct forging *forging, const struct forging_connection *connection)
+{
+    char line[LONGEST_TOLD + 1];
+    ssize_t got = recv(connection->link_fd, line, LONGEST_TOLD, MSG_DONTWAIT);
+    if (got <= 0)
+        return got;
+    line[got] = '\0';
+    take_told(forging, connection, line);
+    return got;
+}
+
+static void forget(struct forging *forging, size_t index)
+{
+    struct forging_connection *connection = &forging->connections.at[index];
+    helper_end(connection->relay);
+    helper_end(connection->ssh);
+    while (take_line(forging, connection) > 0) { /* the run may end before what was pushed is heard */
+    }
+    loop_remove(forging->loop, connection->link_fd);
+    close(connection->link_fd);
+    *connection = forging->connections.at[--forging->connections.count];
+}
+
 static int link_ready(void *self, short events not_used, struct err *err not_used)
 {
     struct forging *forging = self;
     for (size_t i = forging->connections.count; i-- > 0;) {
-        char line[LONGEST_TOLD + 1];
-        ssize_t got = recv(forging->connections.at[i].link_fd, line, LONGEST_TOLD, MSG_DONTWAIT);
-        if (got < 0 && (errno == EAGAIN || errno == EINTR))
-            continue;
-        if (got <= 0) {
+        ssize_t got = take_line(forging, &forging->connections.at[i]);
+        if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
             forget(forging, i);
-            continue;
-        }
-        line[got] = '\0';
-        take_told(forging, &forging->connections.at[i], line);
     }
     return 0;
 }
