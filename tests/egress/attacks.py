@@ -541,6 +541,17 @@ def the_helper_ends_with_the_run_and_with_a_killed_bawn(session):
 
 
 @test
+def a_helper_that_is_slow_at_the_end_still_tells_of_its_connections(session):
+    process, helper = chat(session)
+    os.kill(helper, signal.SIGSTOP)
+    process.stdin.close()
+    time.sleep(2)  # in which the command ends, and bawn waits for the helper
+    os.kill(helper, signal.SIGCONT)
+    assert process.wait(timeout=60) == 0
+    assert len(session.events("closed")) == 2, session.journal()  # the one that was held, and the one before
+
+
+@test
 @sanitized_too
 def the_helper_itself_is_locked_in(session):
     process, helper = chat(session)
