@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "base/timespec.h"
 
-enum { MOST_WORDS = 32, CONTROL_TRIES = 200, INSIDE_TRIES = 20, TRY_MICROSECONDS = 2500 };
+enum { MOST_WORDS = 32, CONTROL_TRIES = 200, INSIDE_TRIES = 20, INSIDE_TIMES = 4, TRY_MICROSECONDS = 2500 };
 
 DEFINE_TEXTS(ruling_name, enum ruling, RULINGS, NAME_OF)
 
@@ -24,6 +24,7 @@ struct court {
     struct buf at_rest;      /* the files before it began, without what a run makes for its time */
     const char *remark;      /* about the files that the last run left; NULL: none */
     bool is_cut_short;       /* the last run did not end by itself */
+    int slowest;             /* tries until a sensor tripped, the most of all controls */
 };
 
 /* --- one attack on one side -------------------------------------------------------------------------------------------- */
@@ -128,14 +129,20 @@ static int attack_in_terminal(struct court *court, const char *const *words, str
     return 0;
 }
 
-/* A signal takes a moment to arrive: what says that it worked gets some time to trip its sensor. */
+/*
+ * A signal takes a moment to arrive: what says that it worked gets some time to trip its sensor. On a busy machine that is longer, as the
+ * controls, which come first, have shown: an escape that is noticed too late would count as held.
+ */
 static sensor_set wait_for_sensor(struct court *court, const struct attack_case *attack, int tries)
 {
     sensor_set wanted =
         wanted_sensor(attack) & ~(1u << SENSOR_TERMINAL | 1u << SENSOR_OUTLIVES | 1u << SENSOR_LEFT);
     for (int i = 0;; i++) {
         sensor_set tripped = read_sensors(court, attack);
-        if (!(wanted & ~tripped) || i >= tries)
+        bool has_all = !(wanted & ~tripped);
+        if (has_all && court->side == &court->battery->without && i > court->slowest)
+            court->slowest = i;
+        if (has_all || i >= tries)
             return tripped;
         pause_microseconds(TRY_MICROSECONDS);
     }
@@ -177,7 +184,9 @@ static int carry_out(struct court *court, const struct attack_case *attack, cons
         return -1;
     }
     const char *said = last_line(court->arena, &answer);
-    int tries = is_refusal(said) ? 0 : is_control ? CONTROL_TRIES : INSIDE_TRIES;
+    int tries = is_refusal(said) ? 0
+                : is_control     ? CONTROL_TRIES
+                                 : INSIDE_TRIES + INSIDE_TIMES * court->slowest;
     tripped |= wait_for_sensor(court, attack, tries);
     if (answer.printed.size && memmem(answer.printed.bytes, answer.printed.size,
                                       court->battery->targets->token, strlen(court->battery->targets->token)))
