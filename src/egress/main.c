@@ -120,6 +120,7 @@ int main(int argument_count, char **arguments)
     }
     while (!egress.poller.is_over)
         poller_run_once(&egress.poller, keep_time(&egress));
+    poller_run_once(&egress.poller, 0); /* what the sandbox asked for until its end is told, too */
     for (const struct connection *open = egress.connections; open; open = open->next)
         connection_account(open);
     tell_rest(&egress.tell);

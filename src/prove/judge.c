@@ -24,7 +24,7 @@ struct court {
     struct buf at_rest;      /* the files before it began, without what a run makes for its time */
     const char *remark;      /* about the files that the last run left; NULL: none */
     bool is_cut_short;       /* the last run did not end by itself */
-    int slowest;             /* tries until a sensor tripped, the most of all controls */
+    int looks;               /* until the sensor of this attack's control tripped */
 };
 
 /* --- one attack on one side -------------------------------------------------------------------------------------------- */
@@ -130,19 +130,16 @@ static int attack_in_terminal(struct court *court, const char *const *words, str
 }
 
 /*
- * A signal takes a moment to arrive: what says that it worked gets some time to trip its sensor. On a busy machine that is longer, as the
- * controls, which come first, have shown: an escape that is noticed too late would count as held.
+ * A signal takes a moment to arrive: what says that it worked gets some time to trip its sensor. On a busy machine that is longer, as
+ * its control has shown: an escape that is noticed too late would count as held.
  */
 static sensor_set wait_for_sensor(struct court *court, const struct attack_case *attack, int tries)
 {
     sensor_set wanted =
         wanted_sensor(attack) & ~(1u << SENSOR_TERMINAL | 1u << SENSOR_OUTLIVES | 1u << SENSOR_LEFT);
-    for (int i = 0;; i++) {
+    for (court->looks = 0;; court->looks++) {
         sensor_set tripped = read_sensors(court, attack);
-        bool has_all = !(wanted & ~tripped);
-        if (has_all && court->side == &court->battery->without && i > court->slowest)
-            court->slowest = i;
-        if (has_all || i >= tries)
+        if (!(wanted & ~tripped) || court->looks >= tries)
             return tripped;
         pause_microseconds(TRY_MICROSECONDS);
     }
@@ -186,7 +183,7 @@ static int carry_out(struct court *court, const struct attack_case *attack, cons
     const char *said = last_line(court->arena, &answer);
     int tries = is_refusal(said) ? 0
                 : is_control     ? CONTROL_TRIES
-                                 : INSIDE_TRIES + INSIDE_TIMES * court->slowest;
+                                 : INSIDE_TRIES + INSIDE_TIMES * court->looks;
     tripped |= wait_for_sensor(court, attack, tries);
     if (answer.printed.size && memmem(answer.printed.bytes, answer.printed.size,
                                       court->battery->targets->token, strlen(court->battery->targets->token)))
@@ -322,6 +319,7 @@ static int try_without(struct court *court, struct finding *finding, struct err 
         return -1;
     finding->said_without = effect.said;
     finding->tripped_without = effect.tripped;
+    finding->looks_without = court->looks;
     finding->reason = shows_nothing(court, finding->attack, &effect);
     return 0;
 }
@@ -337,6 +335,7 @@ static int try_inside(struct court *court, struct finding *finding, struct err *
     if (finding->reason)
         return 0;
     court->is_cut_short = false;
+    court->looks = finding->looks_without;
     if (carry_out(court, finding->attack, words, &effect, err) < 0)
         return -1;
     finding->said = effect.said;

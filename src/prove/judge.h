@@ -133,6 +133,7 @@ struct finding {
     const char *said_without; /* the same without a sandbox; NULL: not tried */
     sensor_set tripped;       /* inside */
     sensor_set tripped_without;
+    int looks_without;  /* at the sensors, until they had tripped */
     const char *reason; /* why not applicable, or by what granted */
 };
 
