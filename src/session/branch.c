@@ -455,7 +455,7 @@ int branch_remove(struct arena *arena, const char *state, const struct record *r
 void branch_abandon(const struct branch *branch, struct arena *arena)
 {
     const struct record record = {.workspace = branch->workspace, .of = branch->name};
-    struct err ignored; /* what is left is an empty branch */
+    struct err ignored = {0}; /* what is left is an empty branch */
     struct git_position now;
     const char *name;
     if (!branch->is_made || branch_remove(arena, branch->state, &record, &ignored) < 0)
