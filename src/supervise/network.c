@@ -355,8 +355,8 @@ void network_end(struct network *network)
     enum { LAST_WORD_MILLISECONDS = 10000 }; /* for a busy machine: a helper that lives answers at once */
     network->inside = 0;                     /* the number may soon be another's */
     /*
-     * The helper reports open connections before it ends. With namespaces it ends after process 1. Without, the judge outlives the command, and has
-     * the other end of what the helper waits for.
+     * The helper reports open connections before it ends. With namespaces it ends after process 1. Without namespaces, the judge outlives the
+     * command, and with it the channel at which the helper waits: so bawn says that no more will come.
      */
     if (network->link_fd >= 0)
         shutdown(network->link_fd, SHUT_WR);
