@@ -47,5 +47,22 @@ const char *git_setting_name(struct arena *arena, const struct git_setting *sett
 /* Does git run, load or follow something because of this setting? Names of programs, hooks, further files. */
 bool git_setting_runs(const struct git_setting *setting);
 
+/* What the value of a setting is, as far as it may be a path. */
+enum git_value {
+    GIT_VALUE_PLAIN,
+    GIT_VALUE_PATH,    /* of a file or directory that git obeys or runs */
+    GIT_VALUE_HOOKS,   /* of the directory of hooks */
+    GIT_VALUE_INCLUDE, /* of a further file of settings */
+    GIT_VALUE_COMMAND, /* a command for the shell, or a program */
+};
+
+enum git_value git_setting_value(const struct git_setting *setting);
+
+/* The command that a setting holds, without the mark before it ("!", "ext::"). */
+const char *git_setting_command(const struct git_setting *setting);
+
+/* The names of git's hooks; the list ends with NULL. */
+extern const char *const git_hook_names[];
+
 /* Is there a line among a rebase's to-do list that git would execute when the rebase goes on? */
 bool git_todo_runs(const char *text);

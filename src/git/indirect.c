@@ -4,139 +4,238 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "git/command.h"
 #include "git/config.h"
+#include "git/obeyed.h"
 
-enum {
-    CONFIG_LARGEST = 1024 * 1024,
-    INDEX_LARGEST = 64 * 1024 * 1024,
-    DEEPEST_INCLUDE = 4,
-    INDEX_VERSION_AT = 7
+enum { CONFIG_LARGEST = 1024 * 1024, DEEPEST_INCLUDE = 10, MOST_INCLUDED = 200 };
+
+/* A file of settings, and for whom it is read. */
+struct follower {
+    struct fsview *fs;
+    const struct git_owner *owner;
+    const char *config;
+    unsigned depth;
+    unsigned *included; /* files, for this owner: what includes itself ends */
+    struct git_repo *repo;
 };
 
-/*
- * Does git track it, or something in it? The names in the index are plain text, but for version 4, which shortens them: there
- * the answer is yes. Freezing what git tracks would corrupt branches, so that in doubt it is flagged.
- */
-static bool is_tracked(struct fsview *fs, const char *base, const char *git_dir, const char *path)
+/* "filter.x.clean in .git/config" */
+static const char *said_by(const struct follower *follower, const struct git_setting *setting)
 {
-    char *index = NULL;
+    struct arena *arena = follower->fs->arena;
+    return arena_printf(arena, "%s in %s", git_setting_name(arena, setting),
+                        git_obeyed_name(follower->fs, follower->owner, follower->config));
+}
+
+/* Takes a "~/" off a path, and says where the rest begins; NULL where the path cannot be followed. */
+static const char *start_of(const struct follower *follower, const char *from, const char **path)
+{
+    if (**path != '~')
+        return **path && strlen(*path) < PATH_LONGEST ? from : NULL;
+    if (!text_starts_with(*path, "~/") || !follower->owner->home)
+        return NULL;
+    *path += strlen("~/");
+    return follower->owner->home;
+}
+
+static void follow_path(const struct follower *follower, const char *from, const struct git_setting *setting)
+{
+    const char *path = setting->value, *start = start_of(follower, from, &path);
+    if (start)
+        git_obeyed_follow(follower->fs, follower->owner, start, path, said_by(follower, setting),
+                          follower->repo);
+}
+
+static void follow_hooks_path(const struct follower *follower, const struct git_setting *setting)
+{
+    const char *path = setting->value, *start = start_of(follower, follower->owner->base, &path);
+    if (start)
+        git_follow_hooks(follower->fs, follower->owner, start, path, said_by(follower, setting),
+                         follower->repo);
+}
+
+/* Does the word name something that could be run, in this directory? */
+static bool word_counts(const struct git_word *word, const struct git_trail *trail)
+{
+    if (word->is_command && !strchr(word->text, '/'))
+        return false; /* from PATH */
+    return trail->kind == FILE_REGULAR || trail->kind == FILE_LINK ||
+           (trail->kind == FILE_MISSING && (word->may_be_made || trail->links.count));
+}
+
+/* Where a word without a slash at its beginning begins. `is_sure`: programs may also be made there. */
+struct start {
+    const char *directory;
+    bool is_sure;
+};
+
+typedef VEC(struct start) start_list;
+
+static void follow_word(const struct follower *follower, const struct git_setting *setting,
+                        const struct git_word *word, const start_list *starts)
+{
+    for (size_t i = 0; i < starts->count; i++) {
+        const char *path = word->text, *start = start_of(follower, starts->at[i].directory, &path);
+        struct git_trail trail;
+        if (!start || strstr(path, "://"))
+            return;
+        git_trail_follow(follower->fs, start, path, &trail);
+        bool is_elsewhere = !starts->at[i].is_sure && trail.kind == FILE_MISSING;
+        if (word_counts(word, &trail) && !is_elsewhere)
+            git_obeyed_add(follower->fs, follower->owner, &trail, said_by(follower, setting), follower->repo);
+        vec_free(&trail.links);
+        if (*path == '/' || path != word->text)
+            return; /* it is the same from everywhere */
+    }
+}
+
+static bool read_settings(struct fsview *fs, const char *config, char **ret_text, size_t *ret_size);
+
+/* The work tree of a submodule, by its name. */
+static const char *submodule_of(const struct follower *follower, const char *name)
+{
+    struct arena *arena = follower->fs->arena;
+    const char *path = name;
+    char *text = NULL;
     size_t size = 0;
-    struct err ignored;
-    if (!path_is_beneath(path, base))
-        return false;
-    int found = fs_read(fs, path_join(fs->arena, git_dir, "index"), INDEX_LARGEST, &index, &size, &ignored);
-    if (found == 0)
-        return false;
-    const char *name = path + strlen(base) + 1;
-    return found < 0 || size <= INDEX_VERSION_AT || index[INDEX_VERSION_AT] == 4 ||
-           memmem(index, size, name, strlen(name));
-}
-
-static void add_once(struct fsview *fs, const char *path, git_paths *paths)
-{
-    if (!text_is_among(path, paths->at, paths->count))
-        vec_push(paths, arena_str(fs->arena, path));
-}
-
-/*
- * What lies in the git directory no honest work rewrites. In the work tree it depends on whether git itself does: a submodule's, or
- * the repository around it.
- */
-static void add_target(struct fsview *fs, const struct git_owner *owner, const char *path,
-                       struct git_repo *repo)
-{
-    bool in_tree = path_is_beneath(path, owner->tree) && !path_is_beneath(owner->base, path);
-    bool in_git = path_is_beneath(path, owner->git_dir) && strcmp(path, owner->git_dir) != 0;
-    bool is_git_s = in_tree && !in_git &&
-                    (fs_kind(fs, path) == FILE_MISSING || is_tracked(fs, owner->base, owner->git_dir, path) ||
-                     (repo->dirs.count && is_tracked(fs, owner->tree, repo->dirs.at[0], path)));
-    if (is_git_s)
-        add_once(fs, path, &repo->flagged);
-    else if (in_tree || in_git)
-        add_once(fs, path, &repo->whole);
-}
-
-static bool is_of_core(const struct git_setting *setting, const char *name)
-{
-    return strcmp(setting->section, "core") == 0 && !*setting->subsection && strcmp(setting->name, name) == 0;
-}
-
-/* What a setting names, from where it is meant; NULL where that is no file of a tree. */
-static const char *named_path(struct arena *arena, const struct git_owner *owner, const char *config,
-                              const struct git_setting *setting)
-{
-    const char *value = setting->value, *from = owner->base;
-    if (strcmp(setting->section, "include") == 0 || strcmp(setting->section, "includeif") == 0) {
-        from = path_parent(arena, config);
-        value = strcmp(setting->name, "path") == 0 ? value : "";
-    } else if (is_of_core(setting, "fsmonitor")) { /* a command: its program, unless that is on PATH */
-        value = arena_copy(arena, value, strcspn(value, " \t"));
-        value = strchr(value, '/') ? value : "";
-    } else if (!is_of_core(setting, "hookspath")) {
-        value = "";
+    git_setting_list settings = {0};
+    bool is_read =
+        read_settings(follower->fs, path_join(arena, follower->owner->base, ".gitmodules"), &text, &size) &&
+        git_setting_list_read(arena, text, size, &settings) == 0;
+    for (size_t i = 0; is_read && i < settings.count; i++) {
+        const struct git_setting *setting = &settings.at[i];
+        if (strcmp(setting->section, "submodule") == 0 && strcmp(setting->subsection, name) == 0 &&
+            strcmp(setting->name, "path") == 0)
+            path = setting->value;
     }
-    if (text_starts_with(value, "~/") && owner->home) {
-        from = owner->home;
-        value += strlen("~/");
-    }
-    return *value && *value != '~' && strlen(value) < PATH_LONGEST ? path_clean(arena, from, value) : NULL;
+    vec_free(&settings);
+    return path_clean(arena, follower->owner->base, path);
 }
 
-static void follow(struct fsview *fs, const struct git_owner *owner, const char *config, unsigned depth,
-                   struct git_repo *repo);
+/* git runs most programs at the top of the work tree, some in the git directory, and what updates a submodule in that. */
+static void list_starts(const struct follower *follower, const struct git_setting *setting,
+                        start_list *starts)
+{
+    const struct git_owner *owner = follower->owner;
+    if (strcmp(setting->section, "submodule") == 0 && *setting->value == '!')
+        vec_push(starts, (struct start){submodule_of(follower, setting->subsection), .is_sure = true});
+    vec_push(starts, (struct start){owner->base, .is_sure = true});
+    if (strcmp(owner->base, owner->git_dir) != 0)
+        vec_push(starts, (struct start){owner->git_dir});
+}
 
-static void follow_text(struct fsview *fs, const struct git_owner *owner, const char *config,
-                        const char *text, size_t size, unsigned depth, struct git_repo *repo)
+static void follow_command(const struct follower *follower, const struct git_setting *setting)
+{
+    struct arena *arena = follower->fs->arena;
+    const char *command = git_setting_command(setting);
+    bool is_git_s = strcmp(setting->section, "alias") == 0 && *setting->value != '!';
+    git_words words = {0};
+    start_list starts = {0};
+    if (strpbrk(command, " \t")) /* the path of a program may hold spaces */
+        vec_push(&words, (struct git_word){.text = command});
+    git_command_words(arena, is_git_s ? arena_printf(arena, "git %s", command) : command, &words);
+    list_starts(follower, setting, &starts);
+    vec_each (const struct git_word, word, &words)
+        follow_word(follower, setting, word, &starts);
+    vec_free(&starts);
+    vec_free(&words);
+}
+
+static void follow_file(const struct follower *follower);
+
+static void follow_include(const struct follower *follower, const struct git_setting *setting)
+{
+    const char *path = setting->value,
+               *start = start_of(follower, path_parent(follower->fs->arena, follower->config), &path);
+    if (!start)
+        return;
+    follow_path(follower, start, setting);
+    struct follower included = *follower;
+    included.config = path_clean(follower->fs->arena, start, path);
+    included.depth++;
+    if (follower->depth < DEEPEST_INCLUDE && ++*follower->included < MOST_INCLUDED)
+        follow_file(&included);
+}
+
+static void follow_setting(const struct follower *follower, const struct git_setting *setting)
+{
+    switch (git_setting_value(setting)) {
+    case GIT_VALUE_INCLUDE:
+        follow_include(follower, setting);
+        break;
+    case GIT_VALUE_HOOKS:
+        follow_hooks_path(follower, setting);
+        break;
+    case GIT_VALUE_PATH:
+        follow_path(follower, follower->owner->base, setting);
+        break;
+    case GIT_VALUE_COMMAND:
+        follow_command(follower, setting);
+        break;
+    case GIT_VALUE_PLAIN:
+        break;
+    }
+}
+
+static void follow_settings(const struct follower *follower, const char *text, size_t size)
 {
     git_setting_list settings = {0};
-    if (git_setting_list_read(fs->arena, text, size, &settings) < 0)
+    if (git_setting_list_read(follower->fs->arena, text, size, &settings) < 0)
         return; /* git does not obey a file that it cannot read either */
-    for (size_t i = 0; i < settings.count; i++) {
-        const char *target = named_path(fs->arena, owner, config, &settings.at[i]);
-        if (!target)
-            continue;
-        add_target(fs, owner, target, repo);
-        if (text_starts_with(settings.at[i].section, "include") && depth < DEEPEST_INCLUDE)
-            follow(fs, owner, target, depth + 1, repo);
-    }
+    vec_each (const struct git_setting, setting, &settings)
+        follow_setting(follower, setting);
     vec_free(&settings);
 }
 
-static void follow(struct fsview *fs, const struct git_owner *owner, const char *config, unsigned depth,
-                   struct git_repo *repo)
+/* The text of a file of settings, which may lie behind links; paths in it begin where it was named. */
+static bool read_settings(struct fsview *fs, const char *config, char **ret_text, size_t *ret_size)
+{
+    struct err ignored;
+    const struct fs_place *place = NULL;
+    return fs_resolve(fs, config, &place, &ignored) == 0 && place->kind == FILE_REGULAR &&
+           fs_read(fs, place->real, CONFIG_LARGEST, ret_text, ret_size, &ignored) > 0;
+}
+
+static void follow_file(const struct follower *follower)
 {
     char *text = NULL;
     size_t size = 0;
-    struct err ignored;
-    if (fs_read(fs, config, CONFIG_LARGEST, &text, &size, &ignored) > 0)
-        follow_text(fs, owner, config, text, size, depth, repo);
+    if (read_settings(follower->fs, follower->config, &text, &size))
+        follow_settings(follower, text, size);
 }
 
-void git_follow_user_config(struct fsview *fs, const struct git_owner *owner, const struct git_user *user,
-                            struct git_repo *repo)
+void git_follow_user_config(struct fsview *fs, const struct git_owner *owners, size_t count,
+                            const struct git_user *user, struct git_repo *repo)
 {
     const char *const configs[] = {"/etc/gitconfig", path_join(fs->arena, user->config_home, "git/config"),
                                    path_join(fs->arena, user->home, ".gitconfig")};
     for (size_t i = 0; i < array_len(configs); i++) {
         char *text = NULL;
         size_t size = 0;
-        struct err ignored;
-        const struct fs_place *place = NULL;
-        /* Dotfiles are often links; paths in them begin where the link lies. */
-        if (fs_resolve(fs, configs[i], &place, &ignored) == 0 && place->kind == FILE_REGULAR &&
-            fs_read(fs, place->real, CONFIG_LARGEST, &text, &size, &ignored) > 0)
-            follow_text(fs, owner, configs[i], text, size, 0, repo);
+        if (!read_settings(fs, configs[i], &text, &size))
+            continue;
+        for (size_t j = 0; j < count; j++) {
+            unsigned included = 0;
+            follow_settings(&(struct follower){fs, &owners[j], configs[i], 0, &included, repo}, text, size);
+        }
     }
 }
 
 void git_follow_text(struct fsview *fs, const struct git_owner *owner, const char *config, const char *text,
                      size_t size, struct git_repo *repo)
 {
-    follow_text(fs, owner, config, text, size, 0, repo);
+    unsigned included = 0;
+    follow_settings(&(struct follower){fs, owner, config, 0, &included, repo}, text, size);
 }
 
 void git_follow_config(struct fsview *fs, const struct git_owner *owner, struct git_repo *repo)
 {
-    follow(fs, owner, path_join(fs->arena, owner->git_dir, "config"), 0, repo);
-    follow(fs, owner, path_join(fs->arena, owner->git_dir, "config.worktree"), 0, repo);
+    static const char *const names[] = {"config", "config.worktree"};
+    for (size_t i = 0; i < array_len(names); i++) {
+        const char *config = path_join(fs->arena, owner->git_dir, names[i]);
+        unsigned included = 0;
+        follow_file(&(struct follower){fs, owner, config, 0, &included, repo});
+    }
+    git_follow_own_hooks(fs, owner, repo);
 }

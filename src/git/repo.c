@@ -170,7 +170,7 @@ static bool list_directory(struct fsview *fs, const char *directory, struct git_
     bool is_sure = kind == FILE_DIRECTORY && ret_names->count < MOST_DIRS && repo->dirs.count < MOST_DIRS &&
                    (ret_names->count > 0 || fs_can_list(fs, directory));
     if (!is_sure)
-        vec_push(&repo->whole, directory);
+        vec_push(&repo->whole, (struct git_obeyed){directory});
     return is_sure;
 }
 
@@ -187,7 +187,7 @@ static void add_modules(struct fsview *fs, const char *root, const char *directo
 {
     fs_names names = {0};
     if (depth >= MOST_DEPTH)
-        vec_push(&repo->whole, directory);
+        vec_push(&repo->whole, (struct git_obeyed){directory});
     else
         list_directory(fs, directory, repo, &names);
     for (size_t i = 0; i < names.count && repo->dirs.count < MOST_DIRS; i++) {
@@ -265,6 +265,55 @@ static const char *work_tree_of(struct fsview *fs, const char *root, const char 
     return place && path_is_beneath(place->real, root) ? place->real : root;
 }
 
+/*
+ * A linked worktree obeys the configuration and the hooks of its repository, from a work tree of its own. Returns false where that is
+ * not in the tree: then there is nothing to add.
+ */
+static bool worktree_owner(struct fsview *fs, const char *root, const char *git_dir,
+                           struct git_owner *ret_owner)
+{
+    const char *worktrees = path_parent(fs->arena, git_dir);
+    const char *back = read_line(fs, path_join(fs->arena, git_dir, "gitdir"));
+    const struct fs_place *place = back ? lead_to(fs, git_dir, back) : NULL;
+    if (!place || !path_is_inside(place->real, root))
+        return false;
+    ret_owner->git_dir = path_parent(fs->arena, worktrees);
+    ret_owner->base = path_parent(fs->arena, place->real);
+    return true;
+}
+
+typedef VEC(struct git_owner) owner_list;
+
+/* Whose configuration counts for which work tree. Without a repository, the user's own still does. */
+static void list_owners(struct fsview *fs, const char *root, const struct git_user *user,
+                        const struct git_repo *repo, owner_list *owners)
+{
+    const char *home = user ? user->home : NULL;
+    for (size_t i = 0; i < repo->dirs.count; i++) {
+        struct git_owner owner = {repo->dirs.at[i], root, root, home};
+        if (i)
+            owner.base = work_tree_of(fs, root, owner.git_dir);
+        vec_push(owners, owner);
+        bool is_linked = strcmp(path_name(path_parent(fs->arena, owner.git_dir)), "worktrees") == 0;
+        if (i && is_linked && worktree_owner(fs, root, repo->dirs.at[i], &owner))
+            vec_push(owners, owner);
+    }
+    if (!owners->count)
+        vec_push(owners, (struct git_owner){path_join(fs->arena, root, ".git"), root, root, home});
+}
+
+static void follow_all(struct fsview *fs, const char *root, const struct git_user *user,
+                       struct git_repo *repo)
+{
+    owner_list owners = {0};
+    list_owners(fs, root, user, repo, &owners);
+    for (size_t i = 0; repo->dirs.count && i < owners.count; i++)
+        git_follow_config(fs, &owners.at[i], repo);
+    if (user)
+        git_follow_user_config(fs, owners.at, owners.count, user, repo);
+    vec_free(&owners);
+}
+
 void git_find(struct fsview *fs, const char *root, const struct git_user *user, struct git_repo *ret_repo)
 {
     struct git_repo repo = {0};
@@ -282,7 +331,7 @@ void git_find(struct fsview *fs, const char *root, const struct git_user *user, 
         git_dir = follow_symbolic_link(fs, root, dot_git, &repo);
         break;
     case FILE_UNKNOWN:
-        vec_push(&repo.whole, dot_git); /* whatever it is */
+        vec_push(&repo.whole, (struct git_obeyed){dot_git}); /* whatever it is */
         break;
     default:
         git_dir = is_whole(fs, root) ? root : NULL; /* a bare one */
@@ -292,15 +341,7 @@ void git_find(struct fsview *fs, const char *root, const struct git_user *user, 
         add_git_dir(fs, root, git_dir, 0, &repo);
         add_common_dir(fs, root, git_dir, &repo);
     }
-    for (size_t i = 0; i < repo.dirs.count; i++) {
-        const char *base = i ? work_tree_of(fs, root, repo.dirs.at[i]) : root;
-        struct git_owner owner = {repo.dirs.at[i], base, root, user ? user->home : NULL};
-        git_follow_config(fs, &owner, &repo);
-    }
-    if (user) {
-        struct git_owner owner = {repo.dirs.count ? repo.dirs.at[0] : dot_git, root, root, user->home};
-        git_follow_user_config(fs, &owner, user, &repo);
-    }
+    follow_all(fs, root, user, &repo);
     *ret_repo = repo;
 }
 
@@ -315,4 +356,5 @@ void git_repo_free(struct git_repo *repo)
     vec_free(&repo->links);
     vec_free(&repo->whole);
     vec_free(&repo->flagged);
+    map_free(&repo->indexes);
 }

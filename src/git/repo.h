@@ -8,17 +8,32 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/map.h"
 #include "base/vec.h"
 #include "kernel/fsview.h"
 
 typedef VEC(const char *) git_paths;
 
+/* Something that git on the host runs or obeys because something else leads there. */
+struct git_obeyed {
+    const char *path;
+    const char *
+        because; /* what leads there: ".git/hooks/pre-commit", "filter.x.clean in .git/config"; NULL: not known */
+    bool is_link;      /* the link at this path is meant, and not what it leads to */
+    bool is_directory; /* with all that is in it */
+};
+
+typedef VEC(struct git_obeyed) git_obeyed_list;
+
 struct git_repo {
     VEC(const char *)
     dirs; /* every git directory: the repository's, its submodules', its linked worktrees' */
     VEC(const char *) links; /* every `.git` that is a file or a symbolic link */
-    git_paths whole; /* frozen as they are: what could not be looked through, hooks and includes of its own */
-    git_paths flagged;   /* tracked files that its configuration leads to: the active hooks, included files */
+    git_obeyed_list
+        whole; /* frozen as they are: what could not be looked through, and what git runs without tracking it */
+    git_obeyed_list
+        flagged; /* what git runs and tracks, and what is not there yet: hooks, programs, further settings */
+    struct map indexes;  /* by git directory: the text of its index, read once */
     const char *outside; /* a git directory that the tree needs and that does not lie in it, or NULL */
     const char *problem; /* why the tree's `.git` leads nowhere, or NULL */
 };
@@ -64,23 +79,27 @@ bool git_has_lock(const char *path);
 /* --- indirect --- */
 
 /*
- * Where a git directory's configuration leads: the folder of the active hooks, the program that is asked what changed, and further
- * files of configuration.
+ * What git on the host runs or obeys because of a git directory, besides the files in it: programs to which its hooks lead as links, and
+ * what its configuration names. Each path is followed through all links (git/trail.h), and each link on the way counts as well.
+ * All this may lie anywhere: the caller knows what a command may write.
  */
 
 struct git_owner {
-    const char *git_dir;
-    const char *base; /* its work tree, or itself: where programs are run, and paths begin */
-    const char *tree; /* what lies elsewhere is none of ours */
-    const char *home; /* what ~ stands for; NULL: nothing */
+    const char *git_dir; /* whose configuration and hooks count */
+    const char *base;    /* its work tree, or itself: where programs are run, and paths begin */
+    const char *tree;    /* the work tree of the repository around it, or all that is looked at */
+    const char *home;    /* what ~ stands for; NULL: nothing */
 };
 
-/* Adds to the repository what must be frozen or flagged because the configuration of this git directory points at it. */
+/* Adds to the repository what must be frozen or flagged because of this git directory: its configuration and its hooks. */
 void git_follow_config(struct fsview *fs, const struct git_owner *owner, struct git_repo *repo);
 
+/* The same for its hooks alone. */
+void git_follow_own_hooks(struct fsview *fs, const struct git_owner *owner, struct git_repo *repo);
+
 /* The same for what the user's own and the system's configuration say of every repository. */
-void git_follow_user_config(struct fsview *fs, const struct git_owner *owner, const struct git_user *user,
-                            struct git_repo *repo);
+void git_follow_user_config(struct fsview *fs, const struct git_owner *owners, size_t count,
+                            const struct git_user *user, struct git_repo *repo);
 
 /* The same for the text of one of its files. */
 void git_follow_text(struct fsview *fs, const struct git_owner *owner, const char *config, const char *text,

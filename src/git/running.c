@@ -55,67 +55,73 @@ const char *git_setting_name(struct arena *arena, const struct git_setting *sett
                : arena_printf(arena, "%s.%s", setting->section, setting->name);
 }
 
-/* Any key where it says "*". From git's own documentation of its configuration. */
+/*
+ * Any key where it says "*"; the first line that fits counts. From git's own documentation of its configuration. The values that are PLAIN
+ * matter for what git does, and name no file of the tree: addresses, modes, names.
+ */
 static const struct {
     const char *section, *key;
+    enum git_value value;
 } running[] = {
-    {"core", "fsmonitor"},
-    {"core", "hookspath"},
-    {"core", "sshcommand"},
-    {"core", "pager"},
-    {"core", "editor"},
-    {"core", "askpass"},
-    {"core", "gitproxy"},
-    {"core", "worktree"},
-    {"core", "attributesfile"},
-    {"core", "alternaterefscommand"},
-    {"sequence", "editor"},
-    {"pager", "*"},
-    {"alias", "*"},
-    {"filter", "*"},
-    {"diff", "command"},
-    {"diff", "textconv"},
-    {"diff", "external"},
-    {"merge", "driver"},
-    {"mergetool", "*"},
-    {"difftool", "*"},
-    {"credential", "helper"},
-    {"gpg", "program"},
-    {"gpg", "defaultkeycommand"},
-    {"include", "*"},
-    {"includeif", "*"},
-    {"uploadpack", "packobjectshook"},
-    {"remote", "uploadpack"},
-    {"remote", "receivepack"},
-    {"remote", "vcs"},
-    {"remote", "proxy"},
-    {"url", "*"},
-    {"protocol", "*"},
-    {"submodule", "update"},
-    {"interactive", "difffilter"},
-    {"trailer", "*"},
-    {"man", "*"},
-    {"browser", "*"},
-    {"web", "browser"},
-    {"instaweb", "*"},
-    {"imap", "tunnel"},
-    {"sendemail", "*"},
-    {"init", "templatedir"},
-    {"extensions", "*"},
-    {"http", "*"},
-    {"hook", "*"},
-    {"guitool", "*"},
-    {"blame", "ignorerevsfile"},
-    {"tar", "*"},
-    {"receive", "*"},
-    {"maintenance", "*"},
-    {"safe", "*"},
-    {"lfs", "path"}, /* of customtransfer.NAME; the next two of extension.NAME */
-    {"lfs", "clean"},
-    {"lfs", "smudge"},
-    {"lfs", "standalonetransferagent"},
-    {"lfs", "url"},
-    {"lfs", "pushurl"},
+    {"core", "fsmonitor", GIT_VALUE_COMMAND},
+    {"core", "hookspath", GIT_VALUE_HOOKS},
+    {"core", "sshcommand", GIT_VALUE_COMMAND},
+    {"core", "pager", GIT_VALUE_COMMAND},
+    {"core", "editor", GIT_VALUE_COMMAND},
+    {"core", "askpass", GIT_VALUE_COMMAND},
+    {"core", "gitproxy", GIT_VALUE_COMMAND},
+    {"core", "worktree", GIT_VALUE_PLAIN},
+    {"core", "attributesfile", GIT_VALUE_PATH},
+    {"core", "alternaterefscommand", GIT_VALUE_COMMAND},
+    {"sequence", "editor", GIT_VALUE_COMMAND},
+    {"pager", "*", GIT_VALUE_COMMAND},
+    {"alias", "*", GIT_VALUE_COMMAND},
+    {"filter", "*", GIT_VALUE_COMMAND},
+    {"diff", "command", GIT_VALUE_COMMAND},
+    {"diff", "textconv", GIT_VALUE_COMMAND},
+    {"diff", "external", GIT_VALUE_COMMAND},
+    {"merge", "driver", GIT_VALUE_COMMAND},
+    {"mergetool", "*", GIT_VALUE_COMMAND},
+    {"difftool", "*", GIT_VALUE_COMMAND},
+    {"credential", "helper", GIT_VALUE_COMMAND},
+    {"gpg", "program", GIT_VALUE_COMMAND},
+    {"gpg", "defaultkeycommand", GIT_VALUE_COMMAND},
+    {"include", "path", GIT_VALUE_INCLUDE},
+    {"include", "*", GIT_VALUE_PLAIN},
+    {"includeif", "path", GIT_VALUE_INCLUDE},
+    {"includeif", "*", GIT_VALUE_PLAIN},
+    {"uploadpack", "packobjectshook", GIT_VALUE_COMMAND},
+    {"remote", "uploadpack", GIT_VALUE_COMMAND},
+    {"remote", "receivepack", GIT_VALUE_COMMAND},
+    {"remote", "vcs", GIT_VALUE_COMMAND},
+    {"remote", "proxy", GIT_VALUE_PLAIN},
+    {"url", "*", GIT_VALUE_PLAIN},
+    {"protocol", "*", GIT_VALUE_PLAIN},
+    {"submodule", "update", GIT_VALUE_COMMAND},
+    {"interactive", "difffilter", GIT_VALUE_COMMAND},
+    {"trailer", "*", GIT_VALUE_COMMAND},
+    {"man", "*", GIT_VALUE_COMMAND},
+    {"browser", "*", GIT_VALUE_COMMAND},
+    {"web", "browser", GIT_VALUE_COMMAND},
+    {"instaweb", "*", GIT_VALUE_COMMAND},
+    {"imap", "tunnel", GIT_VALUE_COMMAND},
+    {"sendemail", "*", GIT_VALUE_COMMAND},
+    {"init", "templatedir", GIT_VALUE_PATH},
+    {"extensions", "*", GIT_VALUE_PLAIN},
+    {"http", "*", GIT_VALUE_PLAIN},
+    {"hook", "*", GIT_VALUE_COMMAND},
+    {"guitool", "*", GIT_VALUE_COMMAND},
+    {"blame", "ignorerevsfile", GIT_VALUE_PLAIN},
+    {"tar", "*", GIT_VALUE_COMMAND},
+    {"receive", "*", GIT_VALUE_PLAIN},
+    {"maintenance", "*", GIT_VALUE_PLAIN},
+    {"safe", "*", GIT_VALUE_PLAIN},
+    {"lfs", "path", GIT_VALUE_COMMAND}, /* of customtransfer.NAME; the next two of extension.NAME */
+    {"lfs", "clean", GIT_VALUE_COMMAND},
+    {"lfs", "smudge", GIT_VALUE_COMMAND},
+    {"lfs", "standalonetransferagent", GIT_VALUE_PLAIN},
+    {"lfs", "url", GIT_VALUE_PLAIN},
+    {"lfs", "pushurl", GIT_VALUE_PLAIN},
 };
 
 /* Whatever is still to come, and what programs beside git read there, is mostly called what it is. */
@@ -131,15 +137,79 @@ static bool is_called_a_program(const char *name)
     return false;
 }
 
-bool git_setting_runs(const struct git_setting *setting)
+/* What the table says of a setting; NULL where it does not name it. */
+static const enum git_value *value_in_table(const struct git_setting *setting)
 {
     for (size_t i = 0; i < array_len(running); i++) {
         if (strcmp(setting->section, running[i].section) == 0 &&
             (running[i].key[0] == '*' || strcmp(setting->name, running[i].key) == 0))
-            return true;
+            return &running[i].value;
     }
-    return is_called_a_program(setting->name);
+    return NULL;
 }
+
+bool git_setting_runs(const struct git_setting *setting)
+{
+    return value_in_table(setting) || is_called_a_program(setting->name);
+}
+
+static const char ext[] = "ext::";
+
+/* The address of a remote, or the beginning that stands for one: "ext::COMMAND" is run. */
+static const char *address_of(const struct git_setting *setting)
+{
+    if (strcmp(setting->section, "url") == 0)
+        return setting->subsection;
+    bool is_address = strcmp(setting->name, "url") == 0 || strcmp(setting->name, "pushurl") == 0;
+    return strcmp(setting->section, "remote") == 0 && is_address ? setting->value : "";
+}
+
+const char *git_setting_command(const struct git_setting *setting)
+{
+    const char *address = address_of(setting);
+    if (text_starts_with(address, ext))
+        return address + strlen(ext);
+    return setting->value + (*setting->value == '!');
+}
+
+enum git_value git_setting_value(const struct git_setting *setting)
+{
+    const enum git_value *value = value_in_table(setting);
+    if (text_starts_with(address_of(setting), ext))
+        return GIT_VALUE_COMMAND;
+    return value ? *value : is_called_a_program(setting->name) ? GIT_VALUE_COMMAND : GIT_VALUE_PLAIN;
+}
+
+/* From git's own documentation of its hooks. */
+const char *const git_hook_names[] = {"applypatch-msg",
+                                      "pre-applypatch",
+                                      "post-applypatch",
+                                      "pre-commit",
+                                      "pre-merge-commit",
+                                      "prepare-commit-msg",
+                                      "commit-msg",
+                                      "post-commit",
+                                      "pre-rebase",
+                                      "post-checkout",
+                                      "post-merge",
+                                      "pre-push",
+                                      "pre-receive",
+                                      "update",
+                                      "proc-receive",
+                                      "post-receive",
+                                      "post-update",
+                                      "reference-transaction",
+                                      "push-to-checkout",
+                                      "pre-auto-gc",
+                                      "post-rewrite",
+                                      "sendemail-validate",
+                                      "fsmonitor-watchman",
+                                      "p4-changelist",
+                                      "p4-prepare-changelist",
+                                      "p4-post-changelist",
+                                      "p4-pre-submit",
+                                      "post-index-change",
+                                      NULL};
 
 bool git_todo_runs(const char *text)
 {

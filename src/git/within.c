@@ -150,9 +150,9 @@ static int add_repository(struct search *search, const char *root, struct err *e
     for (size_t i = 0; result == 0 && i < repo.links.count; i++)
         result = add(search, repo.links.at[i], err);
     for (size_t i = 0; result == 0 && i < repo.whole.count; i++)
-        result = add(search, repo.whole.at[i], err);
+        result = add(search, repo.whole.at[i].path, err);
     for (size_t i = 0; result == 0 && i < repo.flagged.count; i++)
-        result = add(search, repo.flagged.at[i], err);
+        result = add(search, repo.flagged.at[i].path, err);
     git_repo_free(&repo);
     return result;
 }

@@ -75,6 +75,13 @@ bool flags_is_flagged(const struct flags *flags, const char *path)
     return decide_path(flags->hold->plan->policy, path, NULL).flagged_by != NULL;
 }
 
+const char *flags_cause(const struct flags *flags, const char *path)
+{
+    const struct placed *flagged = decide_path(flags->hold->plan->policy, path, NULL).flagged_by;
+    const char *cause = flagged ? flagged->rule->cause : NULL;
+    return cause ? arena_printf(flags->hold->arena, "it: %s leads here", cause) : NULL;
+}
+
 static bool is_tree(const struct operation *operation)
 {
     return operation->kind == OP_BIND_WRITE && operation->is_directory;

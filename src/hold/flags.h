@@ -79,6 +79,9 @@ bool flags_is_new(struct flags *flags, const struct file_content *now,
 bool flags_may_be_flagged(const struct flags *flags, const char *name, size_t size);
 bool flags_is_flagged(const struct flags *flags, const char *path);
 
+/* What git on the host would run there, because something leads to the path; NULL where nothing is known to. */
+const char *flags_cause(const struct flags *flags, const char *path);
+
 /* Is it, by its path below `tree`? `last` is a path asked about before, in walk order: names that both share are not compared again. */
 struct flagged_walk {
     const char *tree;

@@ -341,7 +341,7 @@ static void decide_fallen(struct hold *hold, const struct frozen *frozen)
         const struct file_content *before = content_find(&frozen->before, now.at[i].path);
         if (before && is_unchanged(hold, before, &now.at[i]))
             continue;
-        if (operation->because->path.start >= START_GIT)
+        if (operation->because->path.start >= START_GIT || operation->because->cause)
             decide_replaced(hold, before, &now.at[i]);
         else
             hold_note(

@@ -100,36 +100,41 @@ static void look_at_files(struct flags *flags, const char *git_dir, const char *
 }
 
 /* Looks at a target (a configuration file or a program), or at the hooks in it. */
-static void look_at_target(struct flags *flags, const char *git_dir, const char *target)
+static void look_at_target(struct flags *flags, const char *git_dir, const struct git_obeyed *lead)
 {
     struct arena *arena = flags->hold->arena;
+    const char *target = lead->path;
     file_contents found = {0};
+    struct stat status;
+    if (lstat(target, &status) == 0 && !S_ISDIR(status.st_mode) && !gitdir_is_writable(flags, target))
+        return; /* a program of the system may be large */
     content_add_all(arena, target, &found);
     if (found.trouble)
         flags_add_unsearched(flags, target);
+    const char *runs = lead->because ? arena_printf(arena, "it: %s leads here", lead->because)
+                                     : arena_printf(arena, "what the configuration in %s leads to", git_dir);
     for (size_t i = 0; i < found.count; i++) {
         const struct file_content *before = NULL, *file = &found.at[i];
         bool is_hook = file->mode & 0111 && !strstr(path_name(file->path), ".sample");
         if ((is_hook || strcmp(file->path, target) == 0) && gitdir_is_writable(flags, file->path) &&
             flags_is_new(flags, file, &before))
-            flags_add_change(
-                flags, (struct new_content){
-                           file, before, .may_be_old = true,
-                           .runs = arena_printf(arena, "what the configuration in %s leads to", git_dir)});
+            flags_add_change(flags, (struct new_content){file, before, .may_be_old = true, .runs = runs});
     }
     vec_free(&found);
 }
 
 /*
- * The configuration, as it is and as it was, may name paths in the workspace. New content there is held aside; the
- * configuration is then restored.
+ * The configuration, as it is and as it was, may name paths in the workspace, and hooks may be links to them. New content there is
+ * held aside; the configuration is then restored.
  */
 static void look_where_it_leads(struct flags *flags, const char *git_dir, const char *base)
 {
     static const char *const names[] = {"config", "config.worktree"};
     struct arena *arena = flags->hold->arena;
     struct fsview now = {.root_fd = flags->hold->plan->policy->request.fs->root_fd, .arena = arena};
-    struct git_owner owner = {git_dir, base, "/", flags->hold->plan->policy->request.home};
+    const struct policy_request *request = &flags->hold->plan->policy->request;
+    const struct git_user user = {request->home, request->starts[START_CONFIG]};
+    struct git_owner owner = {git_dir, base, "/", request->home};
     struct git_repo leads = {0};
     file_contents found = {0};
     for (size_t i = 0; i < array_len(names); i++)
@@ -142,10 +147,12 @@ static void look_where_it_leads(struct flags *flags, const char *git_dir, const 
         if (before && bytes_known(before->bytes))
             git_follow_text(&now, &owner, config->path, before->bytes.at, before->bytes.size, &leads);
     }
-    for (size_t i = 0; i < leads.whole.count; i++)
-        look_at_target(flags, git_dir, leads.whole.at[i]);
-    for (size_t i = 0; i < leads.flagged.count; i++)
-        look_at_target(flags, git_dir, leads.flagged.at[i]);
+    git_follow_own_hooks(&now, &owner, &leads);
+    git_follow_user_config(&now, &owner, 1, &user, &leads);
+    vec_each (const struct git_obeyed, lead, &leads.whole)
+        look_at_target(flags, git_dir, lead);
+    vec_each (const struct git_obeyed, lead, &leads.flagged)
+        look_at_target(flags, git_dir, lead);
     vec_free(&found);
     git_repo_free(&leads);
     fs_free(&now);

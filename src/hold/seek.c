@@ -46,7 +46,8 @@ static void compare(struct walk *walk, const char *path, bool is_sure, unsigned 
         if (!is_sure && !flags_is_flagged(flags, now->path))
             continue;
         bool is_new = flags_is_new(flags, now, &before);
-        struct new_content change = {now, before, .may_be_old = !became_executable(before, now)};
+        struct new_content change = {now, before, .runs = flags_cause(flags, now->path),
+                                     .may_be_old = !became_executable(before, now)};
         if (is_new && (is_sure || !dependencies_leave(flags, walk->dependencies, &change)))
             flags_add_change(flags, change);
         const struct fs_place *place = NULL;

@@ -133,6 +133,15 @@ static int append_links(struct arena *arena, const struct fs_link *first, const 
 static const struct known *resolve(struct fsview *fs, const char *path, size_t size, unsigned links_left,
                                    struct err *err);
 
+const char *fs_link_target(struct fsview *fs, const char *path)
+{
+    not_zeroed char target[PATH_LONGEST];
+    ssize_t size = readlinkat(fs->root_fd, beneath_root(path), target, sizeof(target));
+    if (size < 0)
+        note_trouble(fs, errno, path);
+    return size > 0 && (size_t)size < sizeof(target) ? arena_copy(fs->arena, target, (size_t)size) : NULL;
+}
+
 /* Where the link at this path leads; NULL with *err if it cannot be followed. */
 static const struct known *follow(struct fsview *fs, const char *link_path, unsigned links_left,
                                   struct err *err)
@@ -338,4 +347,25 @@ void fs_list(struct fsview *fs, const char *path, size_t most, fs_names *ret_nam
         vec_push(ret_names, arena_str(fs->arena, entry->d_name));
     note_trouble(fs, trouble, path);
     fs_sort_names(ret_names);
+}
+
+bool fs_list_links(struct fsview *fs, const char *path, size_t most, fs_names *ret_names)
+{
+    auto_dir DIR *directory = directories_take(open_without_links(fs, path, O_RDONLY | O_DIRECTORY));
+    if (!directory) {
+        note_trouble(fs, errno, path);
+        return false;
+    }
+    int trouble = 0;
+    const struct dirent *entry;
+    while ((entry = directories_next(directory, &trouble)) && most) {
+        most--;
+        bool is_link = entry->d_type == DT_LNK ||
+                       (entry->d_type == DT_UNKNOWN &&
+                        kind_by_itself(fs, path_join(fs->arena, path, entry->d_name)) == FILE_LINK);
+        if (is_link)
+            vec_push(ret_names, arena_str(fs->arena, entry->d_name));
+    }
+    note_trouble(fs, trouble, path);
+    return !entry && !trouble;
 }

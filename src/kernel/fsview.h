@@ -63,6 +63,9 @@ int fs_resolve(struct fsview *fs, const char *path, const struct fs_place **ret_
 /* The kind of the file itself: a link is FILE_LINK. The directories on the way must not be links. */
 enum file_kind fs_kind(struct fsview *fs, const char *path);
 
+/* What the link at this path says, as written; NULL where there is none that can be read. The directories on the way must not be links. */
+const char *fs_link_target(struct fsview *fs, const char *path);
+
 /*
  * Reads a regular file through no link, at most `most` bytes. Returns 1 with the content, 0 if the path does not exist, -1 for
  * everything else.
@@ -78,3 +81,6 @@ bool fs_can_list(struct fsview *fs, const char *path);
 
 /* The names in a directory, sorted, without "." and "..", at most `most`; none if it cannot be listed. */
 void fs_list(struct fsview *fs, const char *path, size_t most, fs_names *ret_names);
+
+/* The names of the links in a directory, in no order, among its first `most` entries. Returns whether these are all. */
+bool fs_list_links(struct fsview *fs, const char *path, size_t most, fs_names *ret_names);

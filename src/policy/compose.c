@@ -136,15 +136,62 @@ static void read_toolchains_on_path(struct policy *policy, struct diags *diags)
     }
 }
 
-/* Freezes the parts of a git directory that could not be searched, and the files that its settings name. */
-static void freeze_found_git(struct policy *policy)
+/* Where a rule's relative path begins, in one workspace; NULL where it begins nowhere. */
+static const char *start_of_rule(const struct policy *policy, const struct rule *rule, size_t workspace)
+{
+    if (rule->path.start == START_ROOT)
+        return "/";
+    if (rule->path.start != START_RELATIVE)
+        return rule->path.start < START_GIT ? policy->request.starts[rule->path.start] : NULL;
+    if (rule->source->all_workspaces)
+        return policy->workspaces.at[workspace].path;
+    return rule->source->start ? rule->source->start : policy->request.directory;
+}
+
+/* Might a `write` rule open the path? Places are not known yet: whether it counts is decided later. */
+static bool may_be_written(const struct policy *policy, const char *path)
+{
+    if (policy_in_workspace(policy, path))
+        return true;
+    vec_each (const struct rule, rule, &policy->rules) {
+        for (size_t i = 0; rule->verb == VERB_WRITE && i < policy->workspaces.count; i++) {
+            const struct fs_place *place = NULL;
+            struct err ignored;
+            const char *start = start_of_rule(policy, rule, i);
+            const char *tree =
+                start ? path_clean(policy->arena, start, pattern_literal(policy->arena, rule->path.pattern))
+                      : NULL;
+            if (tree && fs_resolve(policy->request.fs, tree, &place, &ignored) == 0 &&
+                path_is_beneath(path, place->real))
+                return true;
+        }
+    }
+    return false;
+}
+
+static void add_obeyed(struct policy *policy, enum verb verb, const git_obeyed_list *list)
+{
+    vec_each (const struct git_obeyed, obeyed, list) {
+        if (obeyed->because && !may_be_written(policy, obeyed->path))
+            continue;
+        /* Other trees are shared also in a review, which asks about nothing at its end. */
+        bool is_elsewhere = obeyed->because && !policy_in_workspace(policy, obeyed->path);
+        add_found_rule(policy, is_elsewhere ? VERB_FREEZE : verb, &shipped, obeyed->path);
+        struct rule *rule = &policy->rules.at[policy->rules.count - 1];
+        rule->cause = obeyed->because;
+        rule->path.is_link = obeyed->is_link;
+        if (obeyed->because)
+            rule->path.is_directory = obeyed->is_directory;
+    }
+}
+
+/* Freezes the parts of a git directory that could not be searched; freezes or flags what git runs because something leads there. */
+static void add_found_git(struct policy *policy)
 {
     for (size_t i = 0; i < policy->workspaces.count; i++) {
-        const struct git_repo *git = &policy->workspaces.at[i].git;
-        for (size_t j = 0; j < git->whole.count; j++)
-            add_found_rule(policy, VERB_FREEZE, &shipped, git->whole.at[j]);
-        for (size_t j = 0; j < git->flagged.count; j++)
-            add_found_rule(policy, VERB_FLAG, &shipped, git->flagged.at[j]);
+        const struct git_repo git = policy->workspaces.at[i].git;
+        add_obeyed(policy, VERB_FREEZE, &git.whole);
+        add_obeyed(policy, VERB_FLAG, &git.flagged);
     }
 }
 
@@ -181,7 +228,7 @@ void policy_compose(const struct policy_request *request, struct arena *arena, s
 {
     enum { USUAL_RULES = 1024 }; /* of base and some profiles: they need not be moved while they are read */
     struct policy *policy = ret_policy;
-    *policy = (struct policy){.arena = arena, .request = *request};
+    *policy = (struct policy){.arena = arena, .request = *request, .nested = arena_new(arena, struct map)};
     vec_reserve(&policy->rules, USUAL_RULES);
     use_profile(policy, (struct spot){.source = &shipped}, "base", diags);
     read_file(policy, path_join(arena, ADMIN_DIRECTORY, "policy.bawn"), LAYER_ADMIN, false, diags);
@@ -200,7 +247,7 @@ void policy_compose(const struct policy_request *request, struct arena *arena, s
         read_enclosing(policy, i, diags);
     }
     read_toolchains_on_path(policy, diags);
-    freeze_found_git(policy);
+    add_found_git(policy);
     keep_fleets(policy);
     open_forges(policy);
     expand_forges(policy);
@@ -232,6 +279,7 @@ void policy_free(struct policy *policy)
     map_free(&policy->by_name);
     map_free(&policy->by_directory);
     map_free(&policy->by_host);
+    nested_free(policy);
     vec_free(&policy->env_rules);
     vec_free(&policy->secret_rules);
     vec_free(&policy->other_rules);

@@ -72,3 +72,6 @@ const char *expand_slug(const struct policy *policy, const char *pattern);
 
 /* Expands everything in a variable's value, and removes the quoting. */
 const char *expand_value(const struct policy *policy, const char *value);
+
+/* nested.c: forgets the repositories that were asked about. */
+void nested_free(struct policy *policy);

@@ -67,6 +67,12 @@ struct path_verdict {
 /* The path is absolute, without symlinks. Every rule that matches is added to `candidates`, which may be NULL. */
 struct path_verdict decide_path(const struct policy *policy, const char *path, candidate_list *candidates);
 
+/*
+ * nested.c: what leads to the path in a repository that lies in a workspace and has no rules of its own: ".git/hooks/pre-commit of lib".
+ * NULL where nothing does. Only what lies in that repository's own work tree is known.
+ */
+const char *decide_nested_cause(const struct policy *policy, const char *path);
+
 /* Decides as if one rule did not exist; with NULL, as if no grant led here through a symlink. */
 struct path_verdict decide_path_without(const struct policy *policy, const char *path,
                                         const struct rule *left_out);

@@ -61,8 +61,9 @@ static int place_pattern(struct policy *policy, struct rule *rule, const char *s
 }
 
 /*
- * `hide`, `seal` and `freeze` also apply to the symlink itself; grants and flags apply to its target. If the path ends in a
- * symlink, that is the last link that lies in the directory of the spelled path, under its last name.
+ * `hide` and `seal` also apply to the symlink itself; grants and flags apply to its target. If the path ends in a symlink, that is the
+ * last link that lies in the directory of the spelled path, under its last name. `freeze` applies to every link on the way: another
+ * one in its place would lead elsewhere.
  */
 static const char *own_place_of_link(struct policy *policy, const char *spelled, const struct fs_place *found)
 {
@@ -91,8 +92,21 @@ bool rule_is_of_home(const struct rule *rule, const char *spelled)
            (rule->verb == VERB_SIFT && !sifted_destination(sifted_file(spelled)));
 }
 
+/* The link at the path, whatever it leads to. */
+static void place_link(struct policy *policy, struct rule *rule, const char *link, const char *spelled)
+{
+    struct fs_place *at_link = arena_new(policy->arena, struct fs_place);
+    *at_link = (struct fs_place){.real = link, .kind = FILE_LINK};
+    index_place(policy, rule,
+                (struct placed){.rule = rule, .path = link, .spelled = spelled, .found = at_link});
+}
+
 static int place_literal(struct policy *policy, struct rule *rule, const char *spelled, struct err *err)
 {
+    if (rule->path.is_link) {
+        place_link(policy, rule, spelled, spelled);
+        return 0;
+    }
     if (rule_is_of_home(rule, spelled) && rule->source->is_profile &&
         !path_is_beneath(spelled, policy->request.home))
         return 0; /* an XDG directory outside the home has no place in the private home */
@@ -107,15 +121,15 @@ static int place_literal(struct policy *policy, struct rule *rule, const char *s
     struct placed placed = {.rule = rule, .path = found->real, .spelled = spelled, .found = found};
     index_place(policy, rule, placed);
 
-    bool holds_at_link = rule->verb == VERB_HIDE || rule->verb == VERB_SEAL || rule->verb == VERB_FREEZE;
-    const char *link = holds_at_link ? own_place_of_link(policy, spelled, found) : NULL;
-    if (link) {
-        struct fs_place *at_link = arena_new(policy->arena, struct fs_place);
-        *at_link = (struct fs_place){.real = link, .kind = FILE_LINK};
-        placed.path = link;
-        placed.found = at_link;
-        index_place(policy, rule, placed);
+    if (rule->verb == VERB_FREEZE) {
+        for (const struct fs_link *on_way = found->links; on_way; on_way = on_way->next)
+            place_link(policy, rule, on_way->path, spelled);
+        return 0;
     }
+    bool holds_at_link = rule->verb == VERB_HIDE || rule->verb == VERB_SEAL;
+    const char *link = holds_at_link ? own_place_of_link(policy, spelled, found) : NULL;
+    if (link)
+        place_link(policy, rule, link, spelled);
     return 0;
 }
 

@@ -111,6 +111,7 @@ struct policy {
     struct map by_host;      /* "example.com", "*.example.com" → struct host_rule list */
     struct host_rule *by_address;
     VEC(struct certificates) certificates;
+    struct map *nested; /* directory → struct git_repo, of repositories that were asked about */
     VEC(const struct rule *) env_rules, secret_rules, other_rules; /* other: limits and the network mode */
 };
 

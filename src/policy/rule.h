@@ -136,6 +136,7 @@ struct path_object {
     const char *pattern; /* the rest of the path, without a leading '/'; with backslashes and $SLUG */
     bool has_wildcard;
     bool is_directory; /* written with a trailing '/' */
+    bool is_link;      /* the link at the path is meant, and not what it leads to */
 };
 
 struct env_object {
@@ -258,11 +259,12 @@ struct rule {
     bool locked;
     const struct source *source;
     uint32_t line, column;
-    const char *written;                  /* the object as written, for messages */
-    const char *unless;                   /* "workspace", the name of a profile, or NULL */
-    const char *lifted;                   /* of a secret: why an `unless` ends the rule here, or NULL */
-    const char *by;                       /* of a flag: the program that obeys the file, or NULL */
-    const struct placed *places;          /* the places of a path rule */
+    const char *written;         /* the object as written, for messages */
+    const char *unless;          /* "workspace", the name of a profile, or NULL */
+    const char *lifted;          /* of a secret: why an `unless` ends the rule here, or NULL */
+    const char *by;              /* of a flag: the program that obeys the file, or NULL */
+    const char *cause;           /* what of git's leads to the path of a rule that bawn made, or NULL */
+    const struct placed *places; /* the places of a path rule */
     const struct request_object *request; /* of a rule on a host: the requests that it is about; NULL: all */
     union {
         struct path_object path;

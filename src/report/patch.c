@@ -30,6 +30,8 @@ static int read_content(void *context, const struct entry *entry, size_t most, s
 /* "CI file"; of a rule that does not say who obeys the file, where the rule is. */
 static const char *guard_reason(struct arena *arena, const struct rule *rule, bool is_frozen)
 {
+    if (rule->cause)
+        return arena_printf(arena, "git runs it: %s leads here", rule->cause);
     if (rule->by)
         return arena_printf(arena, "%s file", rule->by);
     if (rule->source->layer == LAYER_BASE)
@@ -52,8 +54,11 @@ gate_reasons patch_reasons(const struct patch *patch, const struct change *chang
     const char *path = path_join(patch->arena, policy->workspaces.at[0].path, change->path);
     struct path_verdict verdict = decide_path(policy, path, NULL);
     const struct placed *guard = verdict.access == ACCESS_FROZEN ? verdict.decides : verdict.flagged_by;
+    const char *nested = guard ? NULL : decide_nested_cause(policy, path);
     if (guard)
         vec_push(&reasons, guard_reason(patch->arena, guard->rule, verdict.access == ACCESS_FROZEN));
+    else if (nested)
+        vec_push(&reasons, arena_printf(patch->arena, "git runs it: %s leads here", nested));
     return reasons;
 }
 

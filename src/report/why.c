@@ -366,6 +366,16 @@ static void add_rule_line(struct buf *out, const struct style *style, struct are
     buf_add_char(out, '\n');
 }
 
+/* Why bawn made the rule. */
+static void add_cause(struct buf *out, const struct style *style, const char *cause)
+{
+    buf_add_str(out, "  ");
+    style_add(style, out, COLOUR_DIM, "because   ");
+    style_add(style, out, COLOUR_PLAIN, "git runs it: ");
+    style_add(style, out, COLOUR_PLAIN, cause);
+    buf_add_str(out, " leads here\n");
+}
+
 static void add_changes(struct buf *out, const struct style *style, struct arena *arena,
                         const struct answer *answer)
 {
@@ -406,6 +416,8 @@ static void add_text(struct buf *out, const struct style *style, struct arena *a
     buf_add_str(out, ".\n");
     if (answer->decides)
         add_rule_line(out, style, arena, "decides", answer->decides, NULL);
+    if (answer->decides && answer->decides->cause)
+        add_cause(out, style, answer->decides->cause);
     vec_each (const struct candidate, candidate, &answer->candidates) {
         if (candidate->rule != answer->decides)
             add_rule_line(out, style, arena, "beaten", candidate->rule, loss_text(candidate->loss));
@@ -424,6 +436,8 @@ static void add_json(struct json *json, const struct answer *answer)
     json_str(json, "sentence", answer->sentence);
     if (answer->decides)
         rule_add_json(json, "decided_by", answer->decides);
+    if (answer->decides && answer->decides->cause)
+        json_str(json, "git_runs_because_of", answer->decides->cause);
     if (answer->artifacts)
         rule_add_json(json, "artifacts", answer->artifacts);
     json_open(json, "beaten", '[');

@@ -202,7 +202,7 @@ TEST(what_cannot_be_listed_is_named)
     struct git_repo repo;
     git_find(&machine.fs, "/r", NULL, &repo);
     CHECK_INT(repo.whole.count, 1);
-    CHECK_STR(repo.whole.at[0], "/r/.git/modules");
+    CHECK_STR(repo.whole.at[0].path, "/r/.git/modules");
     git_repo_free(&repo);
     machine_remove();
 }

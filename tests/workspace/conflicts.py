@@ -38,7 +38,7 @@ def test_other_lines(place):
 @claim("conflict: a merged text outlasts a prune between the question and its answer")
 def test_prune_in_between(place):
     project = project_with(place, "merge-prune", text(l2="theirs"), text(l15="mine"))
-    said, status = place.terminal(project.path, ["apply", "--merge"], ("[y", b"", lambda: project.bawn("undo", "--prune")), ("", b"y\n"))
+    said, status = place.terminal(project.path, ["apply", "--merge"], ("[y/N] ", b"", lambda: project.bawn("undo", "--prune")), ("", b"y\n"))
     same((status, project.read("t")), (0, text(l2="theirs", l15="mine")))
     assert "1 file applied" in said, said
 
