@@ -97,6 +97,29 @@ size_t text_add_printable(struct buf *buf, const char *bytes, size_t size)
     return columns;
 }
 
+void text_add_wrapped(struct buf *buf, const char *lines, size_t columns, const char *mark)
+{
+    enum { FIRST_WIDE = 0x1100 };
+    size_t used = 0, size = strlen(lines);
+    for (size_t i = 0; i < size;) {
+        uint32_t code = 0;
+        size_t length = utf8_decode(lines + i, size - i, &code), wide = code >= FIRST_WIDE ? 2 : 1;
+        length = length ? length : 1;
+        if (lines[i] == '\n') {
+            used = 0;
+            buf_add_char(buf, lines[i++]);
+            continue;
+        }
+        if (used + wide > columns) {
+            buf_printf(buf, "\n%s", mark);
+            used = strlen(mark);
+        }
+        buf_add(buf, lines + i, length);
+        used += wide;
+        i += length;
+    }
+}
+
 void text_add_html(struct buf *buf, const char *text)
 {
     auto_buf struct buf printable = {0};

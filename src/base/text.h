@@ -17,6 +17,12 @@ size_t utf8_decode(const char *bytes, size_t size, uint32_t *ret_code);
 
 bool text_is_utf8(const char *bytes, size_t size);
 
+/*
+ * Adds lines that are no longer than so many columns: a longer one goes on in the next line, behind the mark. Of letters that may be two columns
+ * wide it is believed that they are.
+ */
+void text_add_wrapped(struct buf *buf, const char *lines, size_t columns, const char *mark);
+
 /* Adds the bytes in printable form; returns the number of columns (code points) that were added. */
 size_t text_add_printable(struct buf *buf, const char *bytes, size_t size);
 

@@ -1,4 +1,5 @@
 #include "cli/approval.h"
+#include "cli/answer.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -446,6 +446,7 @@ struct run_request args_request(const struct args *args)
         .asks = args->flags & FLAG(ASK),
         .notifies = args->flags & FLAG(NOTIFY),
         .notify = args->notify,
+        .on_exit = args->on_exit,
         .typed = args->typed,
     };
 }

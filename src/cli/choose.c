@@ -1,4 +1,5 @@
 #include "cli/choose.h"
+#include "cli/answer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -136,6 +137,8 @@ static bool waits(const struct record *record)
     return record->mode == RECORD_REVIEW && record->state == STATE_WAITING;
 }
 
+enum { MOST_ASKED = 9 }; /* the answer is one key */
+
 /* Asks the person which session is meant, latest first; NULL: none of them. */
 static const struct record *ask_which(const struct world *world, const struct choice *choice)
 {
@@ -144,16 +147,23 @@ static const struct record *ask_which(const struct world *world, const struct ch
     buf_printf(&out, "Several sessions have waiting changes in %s:\n", choice->workspace);
     for (size_t i = choice->records.count; i--;) {
         const struct record *record = &choice->records.at[i];
-        if (waits(record))
-            buf_printf(&out, "  %zu  %s, %llu file%s, %s\n", ++count, record->name,
+        if (waits(record) && ++count <= MOST_ASKED)
+            buf_printf(&out, "  %zu  %s, %llu file%s, %s\n", count, record->name,
                        (unsigned long long)record->changes, record->changes == 1 ? "" : "s",
                        age_text(choice->loaded.policy.arena, record->ended));
     }
-    buf_printf(&out, "Which one? [1-%zu]: ", count);
+    if (count > MOST_ASKED)
+        buf_printf(&out, "  and %zu older ones: name one of those on the command line\n", count - MOST_ASKED);
     put(world->out, &out);
-    fflush(world->out);
-    char answer[16];
-    unsigned long wanted = fgets(answer, sizeof(answer), world->in) ? strtoul(answer, NULL, 10) : 0;
+    struct answering answering;
+    if (!answer_begin(world, world->out, &answering))
+        return NULL;
+    char key =
+        answer_key(&answering, arena_printf(choice->loaded.policy.arena,
+                                            "Which one? [1-%zu]: ", count < MOST_ASKED ? count : MOST_ASKED));
+    answer_end(&answering);
+    fprintf(world->out, "%c\n", key >= ' ' ? key : ' ');
+    size_t wanted = key >= '1' && key <= '9' ? (size_t)(key - '0') : 0;
     for (size_t i = choice->records.count; i-- && wanted;) {
         if (waits(&choice->records.at[i]) && --wanted == 0)
             return &choice->records.at[i];

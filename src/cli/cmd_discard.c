@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include "base/fd.h"
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/dialogue.h"
 #include "cli/say.h"

@@ -7,6 +7,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/say.h"
 #include "kernel/beneath.h"

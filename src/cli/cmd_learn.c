@@ -5,6 +5,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/learn_steps.h"
 #include "cli/say.h"

@@ -13,19 +13,20 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/types.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "base/url.h"
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/say.h"
 #include "cli/world.h"
 #include "journal/session.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
+#include "kernel/own_program.h"
 #include "kernel/process.h"
 #include "policy/parse.h"
 #include "session/hook.h"
@@ -65,7 +66,6 @@ struct login {
 
 enum { LINE_LONGEST = 2 * URL_LONGEST, OFFERS_MOST = 8, SHOWN_LONGEST = 200 };
 
-/* An absolute path: a directory in PATH may be one that a sandbox can write. */
 static const char usual_browser[] = "/usr/bin/xdg-open";
 
 /* The agent finds this script as its browser. It passes the address to bawn. */
@@ -112,17 +112,20 @@ static bool is_page_of_login(const struct login *login, const char *text, size_t
 }
 
 /* Asks, and waits for the answer or for an ending signal. */
-static bool hears_yes(const struct login *login, const char *question)
+/* bawn was asked to end while the question is shown: the signal stays for login_attend(). */
+static bool is_wanted(void *context)
 {
-    int in = fileno(login->world->in);
-    tcflush(in, TCIFLUSH); /* text typed before the question is not its answer */
-    ask_begin(login->world, question);
-    struct pollfd ready[] = {{.fd = in, .events = POLLIN}, {.fd = login->signal_fd, .events = POLLIN}};
-    int count;
-    do {
-        count = poll(ready, array_len(ready), -1);
-    } while (count < 0 && errno == EINTR);
-    return !ready[1].revents && ask_end(login->world);
+    const struct login *login = context;
+    struct pollfd ended = {.fd = login->signal_fd, .events = POLLIN};
+    return poll(&ended, 1, 0) == 0;
+}
+
+static bool hears_yes(struct login *login, const char *line)
+{
+    return answer_yes(
+        login->world,
+        &(struct answer_question){
+            .text = "", .line = line, .is_open = is_wanted, .context = login, .wake_fd = login->signal_fd});
 }
 
 static int publish(const struct login *login, uint16_t port, struct err *err)
@@ -159,7 +162,7 @@ static void offer(struct login *login, const char *page, const struct url *url)
                 url->answer_port);
     fflush(world->out);
     struct err err = {0};
-    if (login->asks && !hears_yes(login, "Open it?")) {
+    if (login->asks && !hears_yes(login, "Open it? [y/N] ")) {
         fputs("Not opened.\n", world->out);
         return;
     }
@@ -355,7 +358,7 @@ static _Noreturn void become_run(const struct login *login, int write_fd, char *
         dup2(nowhere, STDIN_FILENO) == STDIN_FILENO && dup2(write_fd, STDOUT_FILENO) == STDOUT_FILENO &&
         dup2(write_fd, STDERR_FILENO) == STDERR_FILENO && sigprocmask(SIG_SETMASK, mask, NULL) == 0 &&
         prctl(PR_SET_PDEATHSIG, SIGTERM) == 0)
-        execve("/proc/self/exe", words, environment);
+        own_program_become(OWN_PROGRAM, (const char *const *)words, (const char *const *)environment);
     _exit(EXIT_REFUSED);
 }
 

@@ -16,6 +16,7 @@
 #include "base/path.h"
 #include "cli/commands.h"
 #include "cli/say.h"
+#include "kernel/own_program.h"
 #include "kernel/process.h"
 #include "prove/proof.h"
 #include "session/load.h"
@@ -53,7 +54,7 @@ struct sides {
 static void run_without(void *context, const char *const *command)
 {
     const struct sides *sides = context;
-    execve(command[0], (char *const *)command, (char *const *)sides->world->caller.environment);
+    own_program_become(command[0], command, sides->world->caller.environment);
 }
 
 /* Runs an attack behind the walls: an ordinary run, in this process. */

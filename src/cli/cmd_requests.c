@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "base/fd.h"
 #include "base/json.h"
@@ -70,60 +71,74 @@ int asked_find(const struct world *world, struct loaded *loaded, asked_list *ret
 }
 
 /* "claude in ~/src/my-app", and the line that starts it again where the run cannot get what it asks for. */
-static void print_run(const struct world *world, struct loaded *loaded, int sessions_fd,
-                      const struct asked *asked)
+static void add_run(const struct world *world, struct loaded *loaded, int sessions_fd,
+                    const struct asked *asked, struct buf *out)
 {
     auto_fd int fd = session_open(sessions_fd, asked->session);
     struct style style = style_for_out(world, loaded->request.home);
     struct glance glance = {0};
     if (fd < 0 || !glance_at(fd, &loaded->arena, loaded->request.home, &glance) || !glance.command)
         return;
-    auto_buf struct buf line = {0};
-    text_add_printable(&line, glance.command, strlen(glance.command));
-    buf_add_str(&line, " in ");
-    style_add_path(&style, &line, COLOUR_PLAIN, glance.workspace ? glance.workspace : "/");
+    buf_add_str(out, "  the run: ");
+    text_add_printable(out, glance.command, strlen(glance.command));
+    buf_add_str(out, " in ");
+    style_add_path(&style, out, COLOUR_PLAIN, glance.workspace ? glance.workspace : "/");
     if (glance.agent && *glance.agent) {
-        buf_add_str(&line, ", as ");
-        text_add_printable(&line, glance.agent, strlen(glance.agent));
+        buf_add_str(out, ", as ");
+        text_add_printable(out, glance.agent, strlen(glance.agent));
     }
-    fprintf(world->out, "  the run: %s\n", buf_text(&line));
     const char *resume = *asked->fields[FIELD_NOT_NOW] ? glance_resume(&loaded->arena, &glance) : NULL;
     if (resume)
-        fprintf(world->out, "  start it again: %s\n", resume);
+        buf_printf(out, "\n  start it again: %s", resume);
+    buf_add_char(out, '\n');
 }
 
-static void print_one(const struct world *world, struct loaded *loaded, int sessions_fd,
-                      const struct asked *asked, const char *seen)
+static void add_one(const struct world *world, struct loaded *loaded, int sessions_fd,
+                    const struct asked *asked, const char *seen, struct buf *out)
 {
     const char *const *fields = asked->fields;
-    fprintf(world->out, "%s/%s  %s %s  asked %s s ago by %s (%s)%s%s\n", asked->session, fields[FIELD_ID],
-            fields[FIELD_KIND], fields[FIELD_OBJECT], fields[FIELD_SECONDS], fields[FIELD_PROGRAM],
-            fields[FIELD_PID], *fields[FIELD_PARENTS] ? " < " : "", fields[FIELD_PARENTS]);
+    buf_printf(out, "%s/%s  %s %s  asked %s s ago by %s (%s)%s%s\n", asked->session, fields[FIELD_ID],
+               fields[FIELD_KIND], fields[FIELD_OBJECT], fields[FIELD_SECONDS], fields[FIELD_PROGRAM],
+               fields[FIELD_PID], *fields[FIELD_PARENTS] ? " < " : "", fields[FIELD_PARENTS]);
     if (*fields[FIELD_SAYS])
-        fprintf(world->out, "  it is: %s\n", fields[FIELD_SAYS]);
-    fprintf(world->out, "  %s\n", seen);
+        buf_printf(out, "  it is: %s\n", fields[FIELD_SAYS]);
+    buf_printf(out, "  %s\n", seen);
     if (*fields[FIELD_NOT_NOW])
-        fprintf(world->out, "  this run cannot get it: %s\n", fields[FIELD_NOT_NOW]);
-    print_run(world, loaded, sessions_fd, asked);
+        buf_printf(out, "  this run cannot get it: %s\n", fields[FIELD_NOT_NOW]);
+    add_run(world, loaded, sessions_fd, asked, out);
     if (*fields[FIELD_WARNING])
-        fprintf(world->out, "  careful: %s\n", fields[FIELD_WARNING]);
+        buf_printf(out, "  careful: %s\n", fields[FIELD_WARNING]);
     if (*fields[FIELD_BECAUSE])
-        fprintf(world->out, "  the program's own words: \"%s\"\n", fields[FIELD_BECAUSE]);
+        buf_printf(out, "  the program's own words: \"%s\"\n", fields[FIELD_BECAUSE]);
 }
 
-void asked_print(const struct world *world, struct loaded *loaded, const struct asked *all, size_t count)
+/* Narrower than the screen: where a command has given it another size, bawn finds that out before it takes an answer (answer.h). */
+static size_t columns_of(const struct world *world)
+{
+    enum { USUAL = 80, LEAST = 30, MOST = 100 };
+    struct winsize size;
+    if (!world->out_is_terminal)
+        return SIZE_MAX; /* a program reads lines */
+    size_t columns = ioctl(fileno(world->out), TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : USUAL;
+    return (columns < LEAST ? LEAST : columns > MOST ? MOST : columns) - 1;
+}
+
+void asked_add_text(const struct world *world, struct loaded *loaded, const struct asked *all, size_t count,
+                    struct buf *out)
 {
     auto_vec VEC(struct first_seen) seen = {0};
     struct seen_sources sources;
     auto_fd int sessions_fd = sessions_open(loaded);
+    auto_buf struct buf lines = {0};
     for (size_t i = 0; i < count; i++)
         vec_push(&seen, (struct first_seen){.object = all[i].fields[FIELD_OBJECT],
                                             .session = all[i].session,
                                             .question = all[i].fields[FIELD_ID]});
     first_seen_find(sessions_fd, &loaded->arena, seen.at, count, &sources);
     for (size_t i = 0; i < count; i++)
-        print_one(world, loaded, sessions_fd, &all[i],
-                  first_seen_text(&loaded->arena, &seen.at[i], &sources));
+        add_one(world, loaded, sessions_fd, &all[i], first_seen_text(&loaded->arena, &seen.at[i], &sources),
+                &lines);
+    text_add_wrapped(out, buf_text(&lines), columns_of(world), "    | ");
 }
 
 static void add_json(struct json *json, struct arena *arena, const struct asked *asked)
@@ -174,7 +189,9 @@ int cmd_requests(const struct world *world, const struct args *args)
         vec_free(&list);
         return EXIT_FINE;
     }
-    asked_print(world, &loaded, list.at, list.count);
+    auto_buf struct buf out = {0};
+    asked_add_text(world, &loaded, list.at, list.count, &out);
+    put(world->out, &out);
     if (list.count)
         fprintf(world->out, "Answer with `bawn answer %s/%s session`, or once, always, no, never.\n",
                 list.at[0].session, list.at[0].fields[FIELD_ID]);

@@ -179,7 +179,7 @@ int review_session(const struct world *world, const struct args *args, struct ch
                             .by_hunks = args->flags & FLAG(PATCH)};
     auto_vec decision_list decisions = {0};
     bool is_program = args->flags & (FLAG(JSON) | FLAG(FROM));
-    if (!is_program && !keys_begin(world, &review.keys))
+    if (!is_program && !answer_begin(world, world->out, &review.answering))
         return say_bad_input(
             world, arena_printf(patch.arena, "`bawn %s` needs a terminal to ask on", args->verb->name),
             "`bawn diff` shows the changes; `bawn apply PATH...` and `bawn discard` work without a terminal");
@@ -196,6 +196,7 @@ int review_session(const struct world *world, const struct args *args, struct ch
     int status =
         is_program ? serve_program(&review, args, record) : ask_and_carry_out(&review, record, &changes);
     review_free(&review);
+    answer_end(&review.answering);
     dialogue_free(&dialogue);
     return status;
 }

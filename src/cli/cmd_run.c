@@ -93,6 +93,7 @@ static void run_hook(const struct world *world, const char *command, const struc
     run_summary_add_line(summary, &text);
     text.size -= text.size > 0; /* the newline */
     struct hook hook = {
+        .plan = summary->plan,
         .command = command,
         .text = arena_copy(arena, text.bytes, text.size),
         .facts = {{"BAWN_EVENT", "end"},
@@ -101,7 +102,7 @@ static void run_hook(const struct world *world, const char *command, const struc
                   {"BAWN_CHANGES", arena_printf(arena, "%" PRIu64, summary->changed->count)}},
     };
     int status = hook_run(&world->caller, &hook);
-    if (status)
+    if (status > 0)
         say_problem(world, arena_printf(arena, "the --on-exit command ended with status %d", status), NULL);
 }
 
@@ -128,7 +129,7 @@ int cmd_run(const struct world *world, const struct args *args)
     run_command(&quiet.caller, &request, &run);
     if (run.result.loaded) {
         summary_print(world, args, &run.result.summary);
-        if (args->on_exit)
+        if (args->on_exit && !run.refuses_outside)
             run_hook(world, args->on_exit, &run.result.summary);
     }
     int status = run.result.summary.status;

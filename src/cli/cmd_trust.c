@@ -1,4 +1,5 @@
 /* `bawn trust`: pins the .bawn of a repository, so that its grants count. */
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/say.h"
 #include "policy/decide.h"

@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/say.h"
+#include "kernel/own_program.h"
 #include "kernel/process.h"
 
 const char web_usage[] = "bawn web [--port N | --unix PATH] [--no-open]\n"
@@ -35,7 +36,7 @@ static int try_program(void *argument)
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(nothing, STDOUT_FILENO) >= 0 &&
         dup2(nothing, STDERR_FILENO) >= 0)
-        execve(trial->program, (char *const *)words, (char *const *)trial->environment);
+        own_program_become(trial->program, words, trial->environment);
     return EXIT_REFUSED;
 }
 
@@ -69,7 +70,7 @@ int cmd_web(const struct world *world, const struct args *args)
     for (size_t i = 0; i < args->words.count; i++)
         vec_push(&words, args->words.at[i]);
     vec_push(&words, NULL);
-    execve(program, (char *const *)words.at, (char *const *)world->caller.environment);
+    own_program_become(program, words.at, world->caller.environment);
     err_sys(&err, errno, "cannot start %s", program);
     vec_free(&words);
     return say_refused(world, &err);

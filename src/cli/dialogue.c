@@ -1,4 +1,5 @@
 #include "cli/dialogue.h"
+#include "cli/answer.h"
 
 #include <string.h>
 #include <sys/stat.h>

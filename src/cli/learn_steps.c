@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "cli/answer.h"
 #include "cli/choose.h"
 #include "cli/say.h"
-#include "cli/terminal.h"
 #include "journal/session.h"
 #include "report/time_text.h"
 #include "session/run.h"
@@ -162,24 +162,24 @@ static void show_one(const struct world *world, const struct lesson *lesson, siz
     struct style style = style_for_err(world);
     auto_buf struct buf out = {0};
     proposal_add_text(proposal, at + 1, &style, &out);
-    buf_printf(&out, "      Take this line? [y,n,k,A,q,?] (%s) ", proposal->is_picked ? "y" : "n");
     put(world->err, &out);
-    fflush(world->err);
 }
 
 static const char pick_help[] =
     "\n  y take   n leave   k back   A what is marked y of the rest   q write nothing\n";
 
 /* Goes through the lines with single keys. Returns false if the person gave up. */
-static bool pick_with_keys(const struct world *world, struct lesson *lesson, struct keys *keys)
+static bool pick_with_keys(const struct world *world, struct lesson *lesson, struct answering *answering)
 {
     struct learnt *learnt = &lesson->learnt;
     for (size_t at = next_line(learnt, 0, true); at < learnt->list.count;) {
         show_one(world, lesson, at);
-        char key = keys_read(keys);
+        const char *line = learnt->list.at[at].is_picked ? "      Take this line? [y,n,k,A,q,?] (y) "
+                                                         : "      Take this line? [y,n,k,A,q,?] (n) ";
+        char key = answer_key(answering, line);
         bool is_answer = key == 'y' || key == 'n' || key == '\n' || key == '\r';
         fprintf(world->err, "%c\n", is_answer && (key == 'y' || key == 'n') ? key : ' ');
-        if (key == 'q' || key == KEY_CANCEL || key == KEY_END)
+        if (key == 'q' || key == KEY_CANCEL || key == KEY_END || key == KEY_UNSURE)
             return false;
         if (key == 'y' || key == 'n')
             learnt->list.at[at].is_picked = key == 'y';
@@ -199,8 +199,12 @@ static bool pick_with_keys(const struct world *world, struct lesson *lesson, str
 
 bool lesson_pick(const struct world *world, struct lesson *lesson)
 {
-    struct keys keys;
+    struct answering answering;
     vec_each (struct proposal, proposal, &lesson->learnt.list)
         proposal->is_picked = proposal->class == PROPOSAL_NEEDED && proposal->line;
-    return !keys_begin(world, &keys) || pick_with_keys(world, lesson, &keys);
+    if (!answer_begin(world, world->err, &answering))
+        return true;
+    bool is_picked = pick_with_keys(world, lesson, &answering);
+    answer_end(&answering);
+    return is_picked;
 }

@@ -75,7 +75,7 @@ int main(int argument_count, char **arguments)
     bool has_streams = occupy_closed_streams();
     auto_fd int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     auto_free char *directory = getcwd(NULL, 0);
-    bool screen_is_spoilt = false;
+    struct screen screen = {0};
     struct world world = {
         .caller =
             {
@@ -96,7 +96,7 @@ int main(int argument_count, char **arguments)
         .in_is_terminal = isatty(STDIN_FILENO),
         .out_is_terminal = isatty(STDOUT_FILENO),
         .err_is_terminal = isatty(STDERR_FILENO),
-        .screen_is_spoilt = &screen_is_spoilt,
+        .screen = &screen,
     };
     world_set_speaker(&world);
     survive_file_limit();

@@ -30,8 +30,12 @@ int asked_find(const struct world *world, struct loaded *loaded, asked_list *ret
 /* Is it the question that a word names: SESSION/ID, or ID? */
 bool asked_has_name(const struct asked *asked, const char *word);
 
-/* Prints questions with what is known of them; the journals of earlier sessions are looked at. */
-void asked_print(const struct world *world, struct loaded *loaded, const struct asked *all, size_t count);
+/*
+ * Adds questions with what is known of them; the journals of earlier sessions are looked at. Lines are wrapped here, narrower than any screen, and what
+ * continues one has a mark before it: words from inside cannot make a line that looks like bawn's.
+ */
+void asked_add_text(const struct world *world, struct loaded *loaded, const struct asked *all, size_t count,
+                    struct buf *out);
 
 /* The rule that an answer adds to a policy, "connect example.com:443"; NULL: none. */
 const char *asked_rule(struct arena *arena, const struct asked *asked, const char *word);

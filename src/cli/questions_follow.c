@@ -1,5 +1,5 @@
 /*
- * `bawn requests --follow`: shows questions as they come. On a terminal each is answered with one key; a question that was answered
+ * `bawn requests --follow`: shows questions as they come. On a terminal each is answered with one key (answer.h); a question that was answered
  * elsewhere meanwhile is given up. Text from inside is printable already: broker/ made it so.
  */
 #include <errno.h>
@@ -10,16 +10,14 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "cli/answer.h"
 #include "cli/questions.h"
 #include "cli/say.h"
-#include "cli/terminal.h"
 #include "report/event.h"
 
 enum {
-    PAUSE_MILLISECONDS = 300, /* between two looks at the sessions, at least */
-    OPEN_MILLISECONDS =
-        1000, /* and at most while a question is shown: a session that was killed tells of nothing */
-    LATEST_MILLISECONDS = 30000, /* and at most: nor does a journal that cannot be written */
+    PAUSE_MILLISECONDS = 300,    /* between two looks at the sessions, at least */
+    LATEST_MILLISECONDS = 30000, /* and at most: a journal that cannot be written tells of nothing */
 };
 
 static const struct {
@@ -29,7 +27,7 @@ static const struct {
 
 struct following {
     const struct world *world;
-    struct keys keys;
+    struct answering answering;
     bool has_keys;
     const char *only;   /* one question; NULL: all */
     struct arena arena; /* of `seen` */
@@ -60,28 +58,27 @@ static void watch_sessions(struct following *following, struct loaded *loaded)
     }
 }
 
-/* Waits for a key, or for something that happens in a session. Returns the key, or '\0'. */
-static char wait_for_key(struct following *following, int longest)
+static void drop_events(const struct following *following)
 {
     enum { EVENTS_LARGEST = 4096 };
     char events[EVENTS_LARGEST];
-    int most = following->watch_fd < 0 ? PAUSE_MILLISECONDS : longest;
-    struct pollfd happens = {.fd = following->watch_fd, .events = POLLIN};
-    char key = '\0';
-    if (following->has_keys)
-        key = keys_read_within(&following->keys, following->watch_fd, most);
-    else
-        poll(&happens, 1, most);
-    if (key || following->watch_fd < 0)
-        return key;
-    /* A session that writes much must not keep this one busy. */
-    if (following->has_keys)
-        key = keys_read_within(&following->keys, -1, PAUSE_MILLISECONDS);
-    else
-        poll(NULL, 0, PAUSE_MILLISECONDS);
-    while (read(following->watch_fd, events, sizeof(events)) > 0) {
+    while (following->watch_fd >= 0 && read(following->watch_fd, events, sizeof(events)) > 0) {
     }
-    return key;
+}
+
+/* No question is shown: waits for q, or for something that happens in a session. */
+static void wait_for_event(struct following *following)
+{
+    struct pollfd happens = {.fd = following->watch_fd, .events = POLLIN};
+    int most = following->watch_fd < 0 ? PAUSE_MILLISECONDS : LATEST_MILLISECONDS;
+    if (following->has_keys) {
+        char key = answer_idle(&following->answering, following->watch_fd, most);
+        following->is_over = key == 'q' || key == KEY_CANCEL || key == KEY_END;
+        return;
+    }
+    poll(&happens, 1, most);
+    if (following->watch_fd >= 0)
+        poll(NULL, 0, PAUSE_MILLISECONDS); /* a session that writes much must not keep this one busy */
 }
 
 static const char *name_of(struct arena *arena, const struct asked *asked)
@@ -98,28 +95,26 @@ static const char *word_for_key(char key)
     return NULL;
 }
 
+/* A question that is shown. */
+struct shown {
+    const struct following *following;
+    const char *name; /* SESSION/ID */
+};
+
 /* Is the question still open? */
-static bool is_open(const struct following *following, const char *name)
+static bool is_open(void *context)
 {
+    const struct shown *shown = context;
     auto_loaded struct loaded loaded = {0};
     asked_list list = {0};
     bool found = false;
-    if (asked_find(following->world, &loaded, &list) == 0) {
+    drop_events(shown->following);
+    if (asked_find(shown->following->world, &loaded, &list) == 0) {
         vec_each (const struct asked, asked, &list)
-            found |= asked_has_name(asked, name);
+            found |= asked_has_name(asked, shown->name);
     }
     vec_free(&list);
     return found;
-}
-
-/* Waits for a key as long as the question is open. '\0': it is not any more. */
-static char read_key(struct following *following, const char *name)
-{
-    for (;;) {
-        char key = wait_for_key(following, OPEN_MILLISECONDS);
-        if (key || !is_open(following, name))
-            return key;
-    }
 }
 
 /* The workspace of a session, if its .bawn could get a rule; or NULL. */
@@ -146,44 +141,42 @@ static bool confirm_rule(struct following *following, struct loaded *loaded, con
     const char *repository = is_host ? repository_of(loaded, asked->session) : NULL;
     if (!rule)
         return true; /* asked_answer() says that there is none */
-    fprintf(out, "  y adds `%s` to your policy%s%s%s   other keys: do not\n", rule,
-            repository ? "   r to " : "", repository ? repository : "", repository ? "/.bawn" : "");
-    fflush(out);
-    char key = keys_read(&following->keys);
+    const char *line =
+        arena_printf(&loaded->arena, "  y adds `%s` to your policy%s%s%s   other keys: do not: ", rule,
+                     repository ? "   r to " : "", repository ? repository : "", repository ? "/.bawn" : "");
+    char key = answer_key(&following->answering, line);
+    fprintf(out, "%c\n", key >= ' ' ? key : ' ');
     *ret_repository = key == 'r' ? repository : NULL;
     return key == 'y' || (key == 'r' && repository);
 }
 
-/* A popup comes while a person types for somebody else. No key counts before a second has passed without one. */
-static void let_typing_end(struct following *following)
+/* Shows a question, and takes its answer. */
+static void take_answer(struct following *following, struct loaded *loaded, const struct asked *asked,
+                        const char *text)
 {
-    enum { QUIET_MILLISECONDS = 1000 };
-    char key;
-    while (!following->is_over && (key = keys_read_within(&following->keys, -1, QUIET_MILLISECONDS)))
-        following->is_over = key == KEY_CANCEL || key == KEY_END;
-}
-
-/* Takes the answer to a question that was shown. */
-static void take_answer(struct following *following, struct loaded *loaded, const struct asked *asked)
-{
-    const char *name = name_of(&loaded->arena, asked);
-    FILE *out = following->world->out;
-    if (following->only || following->drains)
-        let_typing_end(following);
+    struct shown shown = {following, name_of(&loaded->arena, asked)};
+    struct answering *answering = &following->answering;
+    struct answer_question question = {
+        .text = text,
+        .line = "  o once   s this session   a always   n no   v never   l later   q quit: ",
+        .is_open = is_open,
+        .context = &shown,
+        .wake_fd = following->watch_fd,
+        .elsewhere =
+            arena_printf(&loaded->arena, "answer in another terminal: `bawn requests %s`", shown.name)};
+    answering->session = asked->session;
     while (!following->is_over) {
-        fputs("  o once   s this session   a always   n no   v never   l later   q quit: ", out);
-        fflush(out);
-        char key = read_key(following, name);
+        char key = answer_take(answering, &question);
         const char *word = word_for_key(key), *repository = NULL;
-        fprintf(out, "%s\n", key == '\0' ? "it is not open any more" : word ? word : "");
+        fprintf(answering->out, "%s\n", key == '\0' ? "it is not open any more" : word ? word : "");
         following->is_over |= key == 'q' || key == KEY_CANCEL || key == KEY_END;
-        if (key == '\0' || key == 'l' || following->is_over)
+        if (key == '\0' || key == 'l' || key == KEY_UNSURE || following->is_over)
             return;
         if (!word || !confirm_rule(following, loaded, asked, word, &repository))
             continue;
         following->status = asked_answer(following->world, loaded, asked, word,
                                          asked_way(following->world, "key"), repository);
-        if (following->status == EXIT_FINE || !is_open(following, name))
+        if (following->status == EXIT_FINE || !is_open(&shown))
             return;
     }
 }
@@ -195,10 +188,13 @@ static void show(struct following *following, struct loaded *loaded, const struc
     if (fs_has_name(&following->seen, name) || (following->only && !asked_has_name(asked, following->only)))
         return;
     vec_push(&following->seen, arena_str(&following->arena, name));
-    asked_print(following->world, loaded, asked, 1);
-    fflush(following->world->out);
+    auto_buf struct buf text = {0};
+    asked_add_text(following->world, loaded, asked, 1, &text);
     if (following->has_keys)
-        take_answer(following, loaded, asked);
+        take_answer(following, loaded, asked, buf_text(&text));
+    else
+        put(following->world->out, &text);
+    fflush(following->world->out);
     following->is_over |= following->only != NULL && !following->drains;
     following->only = NULL;
 }
@@ -213,6 +209,7 @@ static void look(struct following *following)
         watch_sessions(following, &loaded); /* before the look: nothing is missed between the two */
     loaded_free(&loaded);
     loaded = (struct loaded){0};
+    drop_events(following);
     following->status = asked_find(following->world, &loaded, &list);
     following->is_over |= following->status != EXIT_FINE;
     for (size_t i = 0; !following->is_over && i < list.count; i++)
@@ -226,14 +223,13 @@ static void wait_for_more(struct following *following)
         fputs("Questions will appear here. q quits.\n", following->world->out);
     fflush(following->world->out);
     following->has_waited = true;
-    char key = wait_for_key(following, LATEST_MILLISECONDS);
-    following->is_over |= key == 'q' || key == KEY_CANCEL || key == KEY_END;
+    wait_for_event(following);
 }
 
 int questions_follow(const struct world *world, const char *only, bool goes_on)
 {
     struct following following = {.world = world, .only = only, .drains = only && goes_on, .watch_fd = -1};
-    following.has_keys = keys_begin(world, &following.keys);
+    following.has_keys = answer_begin(world, world->out, &following.answering);
     while (!following.is_over) {
         size_t before = following.seen.count;
         look(&following);
@@ -246,6 +242,7 @@ int questions_follow(const struct world *world, const char *only, bool goes_on)
         if (!following.is_over && !following.drains)
             wait_for_more(&following);
     }
+    answer_end(&following.answering);
     fd_close(following.watch_fd);
     vec_free(&following.seen);
     arena_free(&following.arena);

@@ -31,7 +31,7 @@ static const char conflict_help[] =
 static size_t show_screen(const struct review *review, const struct buf *text, size_t from)
 {
     size_t at = from;
-    for (size_t rows = keys_rows(&review->keys) - 3; at < text->size && rows; rows--) {
+    for (size_t rows = answer_rows(&review->answering) - 3; at < text->size && rows; rows--) {
         const char *end = memchr(text->bytes + at, '\n', text->size - at);
         at = end ? (size_t)(end - text->bytes) + 1 : text->size;
     }
@@ -52,12 +52,10 @@ char review_question(struct review *review, const struct buf *text, const char *
         for (const char *key = keys; *key; key++)
             buf_printf(&prompt, "%c,", *key);
         buf_printf(&prompt, "?]%s ", shown < text->size ? " (space shows more)" : "");
-        put(out, &prompt);
-        fflush(out);
-        char key = keys_read(&review->keys);
+        char key = answer_key(&review->answering, buf_text(&prompt));
         bool is_known = key && strchr(keys, key);
         fprintf(out, "%c\n", is_known ? key : ' ');
-        if (is_known || key == KEY_CANCEL || key == KEY_END)
+        if (is_known || key == KEY_CANCEL || key == KEY_END || key == KEY_UNSURE)
             return key;
         if (key == ' ' && shown < text->size)
             shown = show_screen(review, text, shown);
@@ -133,7 +131,7 @@ static char ask_hunks(struct review *review, struct item *item)
         const char *question = arena_printf(arena, "(%zu/%zu) %s", i + 1, item->hunks.list.count,
                                             review->is_live ? "Keep this hunk" : "Apply this hunk");
         char key = review_question(review, &shown, question, "ynxsadkjq", hunk_help);
-        if (key == KEY_CANCEL || key == KEY_END || key == 'q')
+        if (key == KEY_CANCEL || key == KEY_END || key == KEY_UNSURE || key == 'q')
             return key;
         i = obey_in_hunks(review, item, i, key);
     }
@@ -264,6 +262,7 @@ bool review_ask(struct review *review)
             key = ask_hunks(review, item);
         switch (key) {
         case KEY_CANCEL:
+        case KEY_UNSURE:
             return false;
         case KEY_END:
         case 'q':

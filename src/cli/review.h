@@ -7,8 +7,8 @@
  */
 #pragma once
 
+#include "cli/answer.h"
 #include "cli/dialogue.h"
-#include "cli/terminal.h"
 #include "report/patch.h"
 
 enum answer {
@@ -40,7 +40,7 @@ struct review {
     const char *commits; /* why the commits of the session need approval, or NULL */
     bool is_live;        /* the session wrote the workspace directly: changes are kept or taken back */
     bool by_hunks;       /* begin each file with its hunks */
-    struct keys keys;
+    struct answering answering;
     VEC(struct item) items;
 };
 

@@ -1,14 +1,10 @@
 #include "cli/say.h"
 
-#include <poll.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/ttydefaults.h>
-#include <termios.h>
 #include <unistd.h>
 
-#include "base/attr.h"
+#include "cli/answer.h"
 #include "report/messages.h"
 
 static bool knows_escapes(const struct world *world)
@@ -40,38 +36,30 @@ void put(FILE *stream, const struct buf *buf)
 
 /*
  * A command could leave the terminal so that nobody sees what bawn writes next: in the middle of a title, which takes in all
- * that follows, with invisible letters, or with two lines in which everything scrolls away. None of this moves the cursor: the
- * region that scrolls is reset between saving and restoring its place.
+ * that follows, with invisible letters, in a picture that is not shown before it is complete, or with two lines in which
+ * everything scrolls away. None of this moves the cursor: the region that scrolls is reset between saving and restoring its
+ * place.
  */
-void put_err(const struct world *world, const struct buf *buf)
+void put_terminal_right(FILE *stream)
 {
     static const char unfinished[] = "\030\033\\", letters[] = "\033[0m\033(B\017",
-                      margins[] = "\033[?69l\033[?7h\0337\033[r\0338";
+                      modes[] = "\033[4l\033[?2026l", margins[] = "\033[?69l\033[?7h\0337\033[r\0338";
+    fprintf(stream, "%s%s%s%s", unfinished, letters, modes, margins);
+}
+
+static void put_right(const struct world *world)
+{
+    put_terminal_right(world->err);
+    world->screen->is_spoilt = false;
+}
+
+void put_err(const struct world *world, const struct buf *buf)
+{
     if (!buf->size)
         return;
-    if (world->screen_is_spoilt && *world->screen_is_spoilt) {
-        fprintf(world->err, "%s%s%s", unfinished, letters, margins);
-        *world->screen_is_spoilt = false;
-    }
+    if (world->screen && world->screen->is_spoilt)
+        put_right(world);
     put(world->err, buf);
-}
-
-void ask_begin(const struct world *world, const char *question)
-{
-    fprintf(world->out, "%s [y/N] ", question);
-    fflush(world->out);
-}
-
-bool ask_end(const struct world *world)
-{
-    char answer[16];
-    return fgets(answer, sizeof(answer), world->in) && (answer[0] == 'y' || answer[0] == 'Y');
-}
-
-bool ask(const struct world *world, const char *question)
-{
-    ask_begin(world, question);
-    return ask_end(world);
 }
 
 void say_problem(const struct world *world, const char *message, const char *hint)
@@ -114,84 +102,19 @@ static void speaker_show(const struct speaker *speaker, const struct buf *text)
     put_err(world_of(speaker), text);
 }
 
-/*
- * Resets the editing keys of the line. With other keys, an answer of the terminal itself could look like the
- * user's.
- */
-static void set_usual_keys(struct termios *modes)
-{
-    static const struct {
-        unsigned char which;
-        cc_t key;
-    } usual[] = {{VINTR, CINTR},     {VQUIT, CQUIT},      {VERASE, CERASE}, {VKILL, CKILL},
-                 {VEOF, CEOF},       {VEOL, CEOL},        {VEOL2, CEOL},    {VSUSP, CSUSP},
-                 {VSTART, CSTART},   {VSTOP, CSTOP},      {VLNEXT, CLNEXT}, {VREPRINT, CREPRINT},
-                 {VWERASE, CWERASE}, {VDISCARD, CDISCARD}};
-    for (size_t i = 0; i < array_len(usual); i++)
-        modes->c_cc[usual[i].which] = usual[i].key;
-}
-
-/*
- * Prepares the terminal for a question: the command may have left it in another mode. Drops input from before the
- * question, typed or sent by the terminal. Returns the modes to set after the answer.
- */
-static struct termios ready_terminal(const struct world *world)
-{
-    struct termios modes = {0}, asking;
-    int fd = fileno(world->in);
-    if (style_for_err(world).colours)
-        fputs("\033[0m", world->err);
-    if (tcgetattr(fd, &modes) < 0)
-        return modes;
-    modes.c_lflag |= ICANON | ECHO | ISIG;
-    modes.c_iflag &= ~(tcflag_t)(INLCR | IGNCR | ISTRIP | IUCLC);
-    modes.c_iflag |= ICRNL;
-    asking = modes;
-    set_usual_keys(&asking);
-    tcsetattr(fd, TCSAFLUSH, &asking);
-    return modes;
-}
-
-static void be_interrupted(int number not_used)
-{
-}
-
-/*
- * Returns false at the end of input and on Ctrl-C. SIGINT is blocked except in ppoll, so that a Ctrl-C right after
- * the question counts as its answer.
- */
-static bool hear_answer(const struct world *world, char *answer, int most)
-{
-    sigset_t interrupt, before;
-    struct sigaction usual;
-    struct pollfd typed = {.fd = fileno(world->in), .events = POLLIN};
-    sigemptyset(&interrupt);
-    sigaddset(&interrupt, SIGINT);
-    sigprocmask(SIG_BLOCK, &interrupt, &before);
-    sigaction(SIGINT, &(struct sigaction){.sa_handler = be_interrupted}, &usual);
-    sigset_t while_waiting = before;
-    sigdelset(&while_waiting, SIGINT);
-    bool is_heard = ppoll(&typed, 1, NULL, &while_waiting) > 0 && fgets(answer, most, world->in) != NULL;
-    /* Drops the rest of a long line: it does not answer the next question. */
-    for (int byte = '\0'; is_heard && strlen(answer) + 1 == (size_t)most && byte != '\n' && byte != EOF;)
-        byte = answer[most - 2] == '\n' ? '\n' : fgetc(world->in);
-    sigaction(SIGINT, &usual, NULL);
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    return is_heard;
-}
-
-static bool speaker_ask(const struct speaker *speaker, const char *question, char *ret_answer, int size)
+static char speaker_ask(const struct speaker *speaker, const char *question)
 {
     const struct world *world = world_of(speaker);
-    struct termios modes = ready_terminal(world);
-    auto_buf struct buf out = {0};
-    buf_add_str(&out, question);
-    put_err(world, &out);
-    fflush(world->err);
-    bool is_heard = hear_answer(world, ret_answer, size);
-    if (modes.c_lflag & ICANON)
-        tcsetattr(fileno(world->in), TCSADRAIN, &modes);
-    return is_heard;
+    struct answering answering;
+    if (!answer_begin(world, world->err, &answering))
+        return KEY_END;
+    char key = answer_take(
+        &answering,
+        &(struct answer_question){
+            .text = "", .line = question, .wake_fd = -1, .elsewhere = "what is not answered is held aside"});
+    fprintf(world->err, "%c\n", key >= ' ' ? key : ' ');
+    answer_end(&answering);
+    return key;
 }
 
 /* Shows nothing while another job has the terminal. The line is cut, because a wrapped line cannot be erased. */
@@ -214,8 +137,13 @@ static void speaker_show_progress(const struct speaker *speaker, const char *lin
 static void speaker_command_ended(const struct speaker *speaker)
 {
     const struct world *world = world_of(speaker);
-    if (world->screen_is_spoilt)
-        *world->screen_is_spoilt = world->err_is_terminal && knows_escapes(world);
+    if (!world->screen || !world->err_is_terminal)
+        return;
+    world->screen->had_command = true;
+    world->screen->is_spoilt = knows_escapes(world);
+    /* Whoever asks there next may be another process. */
+    if (world->screen->is_spoilt && tcgetpgrp(fileno(world->err)) == getpgrp())
+        put_right(world);
 }
 
 void world_set_speaker(struct world *world)

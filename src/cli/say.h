@@ -14,10 +14,8 @@ void put(FILE *stream, const struct buf *buf);
 void put_err(const struct world *world,
              const struct buf *buf); /* also seen after a command that spoilt the terminal */
 
-/* Asks a question; any answer but yes is no. */
-bool ask(const struct world *world, const char *question);
-void ask_begin(const struct world *world, const char *question); /* the same in two steps */
-bool ask_end(const struct world *world);
+/* Undoes what would keep a person from seeing what is written next. */
+void put_terminal_right(FILE *stream);
 
 /* "bawn: SENTENCE. HINT." on standard error. */
 void say_problem(const struct world *world, const char *message, const char *hint);

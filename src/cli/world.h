@@ -5,14 +5,19 @@
 
 #include "session/caller.h"
 
+/* The terminal of `err`. */
+struct screen {
+    bool had_command; /* in this process */
+    bool is_spoilt;   /* and nothing was written there since */
+};
+
 struct world {
     struct caller caller;
     struct speaker speaker; /* the caller's; set by world_set_speaker() */
     bool repairs;           /* repair killed sessions before a verb that deals with sessions */
     FILE *in, *out, *err;
     bool in_is_terminal, out_is_terminal, err_is_terminal;
-    bool *
-        screen_is_spoilt; /* a command had the terminal of `err`, and nothing was written there since; may be NULL */
+    struct screen *screen; /* may be NULL */
 };
 
 /* Makes the engine speak on these streams. The world must not move afterwards. */

@@ -22,6 +22,7 @@
 #include "base/timespec.h"
 #include "fleet/engine.h"
 #include "kernel/beneath.h"
+#include "kernel/own_program.h"
 #include "kernel/process.h"
 
 enum { QUICK = 2000 }; /* milliseconds */
@@ -91,7 +92,7 @@ static int become_worker(void *context)
     if (nowhere >= 0 && inherited >= 0 && (go >= 0 || begun->go_fd < 0) && setsid() >= 0 &&
         dup2(nowhere, STDIN_FILENO) >= 0 && dup2(begun->log_fd, STDOUT_FILENO) >= 0 &&
         dup2(begun->log_fd, STDERR_FILENO) >= 0 && sigprocmask(SIG_SETMASK, &none, NULL) == 0)
-        execve("/proc/self/exe", (char *const *)words, (char *const *)begun->job->environment);
+        own_program_become(OWN_PROGRAM, words, begun->job->environment);
     _exit(EXIT_REFUSED);
 }
 

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,10 +23,17 @@
 #include "fleet/engine.h"
 #include "kernel/beneath.h"
 #include "kernel/process.h"
+#include "outside/outside.h"
 #include "policy/rule.h"
 #include "report/time_text.h"
 
-enum { CHUNK = 1000, SAID_SHOWN = 300, TOOL_LARGEST = 1024 * 1024, JOBS_LARGEST = 1024 * 1024 };
+enum {
+    ENVIRONMENT_FD = 3,
+    CHUNK = 1000,
+    SAID_SHOWN = 300,
+    TOOL_LARGEST = 1024 * 1024,
+    JOBS_LARGEST = 1024 * 1024
+};
 
 #define SLURM_JOBS "slurm.jobs"
 
@@ -38,9 +46,8 @@ struct engine_state {
 /* --- Slurm's tools ---------------------------------------------------------------------------------------------------- */
 
 struct tool {
-    const char *const *words;
-    const char *const *environment;
-    int out_fd;
+    struct outside_program program;
+    int out_fd, environment_fd;
 };
 
 static int become_tool(void *context)
@@ -48,20 +55,52 @@ static int become_tool(void *context)
     const struct tool *tool = context;
     int nowhere = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (nowhere >= 0 && dup2(nowhere, STDIN_FILENO) >= 0 && dup2(tool->out_fd, STDOUT_FILENO) >= 0 &&
-        dup2(tool->out_fd, STDERR_FILENO) >= 0)
-        execvpe(tool->words[0], (char *const *)tool->words, (char *const *)tool->environment);
+        dup2(tool->out_fd, STDERR_FILENO) >= 0 &&
+        (tool->environment_fd < 0 || dup2(tool->environment_fd, ENVIRONMENT_FD) >= 0))
+        outside_become(&tool->program);
     _exit(127);
 }
 
-/* Runs one of Slurm's tools from PATH. Returns its status, with what it printed. */
-static int run_tool(const char *const *words, const char *const *environment, struct buf *out)
+/*
+ * The caller's variables, each ended by a NUL: sbatch passes them to the jobs, and uses none of them itself. A worker starts in the caller's
+ * environment, as on this machine. The descriptor is none of those that become_tool replaces.
+ */
+static int write_environment(const char *const *environment)
 {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) < 0)
+    auto_buf struct buf text = {0};
+    for (; *environment; environment++)
+        buf_add(&text, *environment, strlen(*environment) + 1);
+    auto_fd int fd = memfd_create("environment", MFD_CLOEXEC);
+    if (fd < 0 || write_whole(fd, text.bytes, text.size) < 0 || lseek(fd, 0, SEEK_SET) < 0)
         return -1;
+    return fcntl(fd, F_DUPFD_CLOEXEC, ENVIRONMENT_FD + 1);
+}
+
+/* Runs one of Slurm's tools from PATH. Returns its status, with what it printed or why it was not run. `is_submitting`: it reads ENVIRONMENT_FD. */
+static int run_tool(const char *const *words, const char *const *environment, bool is_submitting,
+                    struct buf *out)
+{
+    enum { REFUSED = 126, MISSING = 127 };
+    auto_arena struct arena arena = {0};
+    const struct outside outside = {.environment = environment};
+    struct err err = {0};
+    struct tool tool = {.environment_fd = -1};
+    int found = outside_find(&outside, &arena, words, NULL, &tool.program, &err);
+    if (found <= 0) {
+        buf_add_str(out, found < 0 ? err.message : "it is not on PATH");
+        return found < 0 ? REFUSED : MISSING;
+    }
+    int ends[2];
+    auto_fd int environment_fd = is_submitting ? write_environment(environment) : -1;
+    if ((is_submitting && environment_fd < 0) || pipe2(ends, O_CLOEXEC) < 0) {
+        outside_close(&tool.program);
+        return -1;
+    }
     auto_fd int read_fd = ends[0], write_fd = ends[1];
-    struct tool tool = {words, environment, write_fd};
+    tool.out_fd = write_fd;
+    tool.environment_fd = environment_fd;
     pid_t child = process_start(become_tool, &tool);
+    outside_close(&tool.program);
     if (child < 0)
         return -1;
     close(fd_take(&write_fd));
@@ -210,6 +249,7 @@ static void add_words(const struct fleet_job *job, const char *self, const struc
     vec_push(words, "sbatch");
     vec_push(words, "--parsable");
     vec_push(words, "--requeue");
+    vec_push(words, arena_printf(arena, "--export-file=%d", ENVIRONMENT_FD));
     vec_push(words, "--open-mode=append");
     vec_push(words, "--job-name=bawn-fleet");
     vec_push(words, arena_printf(arena, "--array=0-%zu%%%zu", chunk->count - 1, job->at_once));
@@ -242,7 +282,7 @@ static int submit_chunk(struct fleet_job *job, const text_list *ids, struct chun
     if (write_list(job, chunk->list, ids, err) < 0)
         return -1;
     add_words(job, self, chunk, arena, &words);
-    int status = run_tool(words.at, job->environment, &out);
+    int status = run_tool(words.at, job->environment, true, &out);
     size_t digits = strspn(buf_text(&out), "0123456789");
     if (status || !digits) {
         auto_buf struct buf said = {0};
@@ -335,7 +375,7 @@ static bool is_queued(const struct fleet_job *job, const char *number)
 {
     const char *const words[] = {"squeue", "--noheader", "--format=%i", "--jobs", number, NULL};
     auto_buf struct buf out = {0};
-    int status = run_tool(words, job->environment, &out);
+    int status = run_tool(words, job->environment, false, &out);
     if (status)
         return !strstr(buf_text(&out), "Invalid job id");
     return out.size > 0;
@@ -358,7 +398,7 @@ static void ask_slurm(const char *const *environment, const char *tool, const ch
 {
     const char *const words[] = {tool, word, number, NULL};
     auto_buf struct buf ignored = {0};
-    if (run_tool(words, environment, &ignored))
+    if (run_tool(words, environment, false, &ignored))
         return; /* some of the job has ended, or the controller does not answer */
 }
 

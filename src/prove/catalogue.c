@@ -1,3 +1,4 @@
+#include "kernel/own_program.h"
 #include "prove/judge.h"
 
 #include <errno.h>
@@ -69,7 +70,8 @@ static int ask(const char *program, struct buf *answer, struct err *err)
     pid_t child = fork();
     if (child == 0) {
         dup2(pair[1], STDOUT_FILENO);
-        execl(program, "bawn-prove", "--list", (char *)NULL);
+        const char *const words[] = {"bawn-prove", "--list", NULL};
+        own_program_become(program, words, (const char *const *)environ);
         _exit(127);
     }
     close(pair[1]);

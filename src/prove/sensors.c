@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/timespec.h"
+#include "kernel/own_program.h"
 
 DEFINE_TEXTS(sensor_says, enum sensor, SENSORS, NAME_OF)
 
@@ -117,10 +118,9 @@ static _Noreturn void become_victim(const struct targets *targets, pid_t parent)
         chdir(folder) < 0 || dup2(secret, STDIN_FILENO) < 0 || dup2(nowhere, STDOUT_FILENO) < 0 ||
         dup2(nowhere, STDERR_FILENO) < 0)
         _exit(1);
-    char *const arguments[] = {arena_printf(arena, "%s-victim", targets->mark), arena_str(arena, "--victim"),
-                               NULL};
-    char *const environment[] = {arena_printf(arena, "TOKEN=%s", targets->token), NULL};
-    execve(targets->program, arguments, environment);
+    const char *const arguments[] = {arena_printf(arena, "%s-victim", targets->mark), "--victim", NULL};
+    const char *const environment[] = {arena_printf(arena, "TOKEN=%s", targets->token), NULL};
+    own_program_become(targets->program, arguments, environment);
     _exit(1);
 }
 

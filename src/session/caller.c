@@ -10,6 +10,11 @@
 #include "kernel/process.h"
 #include "kernel/seccomp.h"
 
+struct outside caller_outside(const struct caller *caller, const struct plan *plan)
+{
+    return (struct outside){.environment = caller->environment, .home = caller->account_home, .plan = plan};
+}
+
 const char *caller_variable(const struct caller *caller, const char *name)
 {
     return text_variable(caller->environment, name);

@@ -14,6 +14,7 @@
 #include "base/trace.h"
 #include "base/vec.h"
 #include "kernel/cgroup.h"
+#include "outside/outside.h"
 #include "plan/walls.h"
 
 /* The facts about the machine that a plan depends on. */
@@ -34,8 +35,8 @@ struct speaker {
     void (*say)(const struct speaker *speaker, const char *message, const char *hint);  /* hint may be NULL */
     void (*note)(const struct speaker *speaker, const char *message, const char *hint); /* nothing is wrong */
     void (*show)(const struct speaker *speaker, const struct buf *text); /* prints the text unchanged */
-    /* Returns false without an answer: at the end of input and on Ctrl-C. */
-    bool (*ask)(const struct speaker *speaker, const char *question, char *ret_answer, int size);
+    /* Returns the key that the person presses; a control character if there is no answer: at the end of input, on Ctrl-C … */
+    char (*ask)(const struct speaker *speaker, const char *question);
     void (*show_progress)(const struct speaker *speaker, const char *line); /* "" erases the line */
     void (*command_ended)(
         const struct speaker
@@ -64,6 +65,9 @@ enum exit_status {
     EXIT_REFUSED =
         125, /* bawn refused, failed before it could run the command, or could not keep what it wrote */
 };
+
+/* For programs that are started outside. `plan` is that of the run, or NULL. */
+struct outside caller_outside(const struct caller *caller, const struct plan *plan);
 
 /* The value of an environment variable, or NULL. */
 const char *caller_variable(const struct caller *caller, const char *name);

@@ -39,18 +39,6 @@ static const char *sentence(struct arena *arena, const struct new_content *chang
                                        change->now->path, change->before ? "changed" : "new");
 }
 
-/* The key of an answer; '\0' if the answer has other text in it. */
-static char answer_key(const char *answer)
-{
-    static const char *const words[] = {"y", "Y", "yes", "a", "all", "n", "no", "o"};
-    size_t size = strcspn(answer, "\n");
-    for (size_t i = 0; i < array_len(words); i++) {
-        if (strlen(words[i]) == size && memcmp(words[i], answer, size) == 0)
-            return words[i][0];
-    }
-    return '\0';
-}
-
 /* Asks whether the file stays. 'a' and 'o' answer for all files that follow. */
 static bool shall_keep(const struct caller *caller, struct arena *arena, const struct new_content *change,
                        char *answer_for_all)
@@ -59,15 +47,13 @@ static bool shall_keep(const struct caller *caller, struct arena *arena, const s
         return *answer_for_all == 'a';
     caller_say(caller, sentence(arena, change), NULL);
     show_content(caller, change->is_removed ? change->before : change->now);
-    char answer[16] = "";
     const char *question = change->is_removed
                                ? "Leave it deleted? [y]es, [a]ll, [N]o: bring it back, n[o]ne of them: "
                                : "Keep it? [y]es, [a]ll, [N]o: hold it aside, n[o]ne of them: ";
-    if (!caller->speaker->ask(caller->speaker, question, answer, sizeof(answer)))
-        *answer_for_all = 'o';
-    char key = answer_key(answer);
-    if (key == 'a' || key == 'o')
-        *answer_for_all = key;
+    char key = caller->speaker->ask(caller->speaker, question);
+    bool is_none = key < ' ' && key != '\n'; /* no answer at all */
+    if (key == 'a' || key == 'o' || is_none)
+        *answer_for_all = key == 'a' ? 'a' : 'o';
     return key == 'y' || key == 'Y' || key == 'a';
 }
 

@@ -33,6 +33,7 @@ struct run_request {
     bool asks;              /* connections to hosts that no rule names wait for an answer */
     bool notifies;          /* report a tripwire at once … */
     const char *notify;     /* … with this command; "": on the desktop */
+    const char *on_exit;    /* a command for the end, which the caller starts; NULL: none */
     bool (*may_begin)(
         void *context); /* is asked when the plan is made, before anything else begins; or NULL */
     void (*begun)(void *context, const char *session); /* is told the name of the session; or NULL */

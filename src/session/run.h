@@ -80,6 +80,7 @@ struct run {
     enum { NAMESPACES_UNKNOWN, NAMESPACES_THERE, NAMESPACES_LACKING } namespaces;
     bool has_plan_recorded;
     bool has_retired_sessions;
+    bool refuses_outside; /* something could be changed from inside: nothing is started at the end either */
     bool is_interrupted;
     const char *ended_by; /* the limit for which bawn ended the command: "time", "disk"; NULL: none */
     int passed_on; /* the last signal that asks a program to end, of those that bawn was sent; 0: none */

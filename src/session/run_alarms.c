@@ -1,4 +1,6 @@
-/* Alarms while the command runs: each starts the command of --notify, or shows a desktop message. */
+/* What a run starts outside for its person. Alarms while the command runs: each starts the command of --notify, or shows a desktop message. */
+#include "base/path.h"
+#include "policy/decide.h"
 #include "report/messages.h"
 #include "session/hook.h"
 #include "session/run_parts.h"
@@ -9,6 +11,7 @@ static void notify_opened(void *context, const struct fired *fired)
     const struct run *run = context;
     struct arena *arena = run->loaded.policy.arena;
     struct hook hook = {
+        .plan = &run->loaded.plan,
         .command = run->request.notify,
         .text = arena_printf(arena, "tripwire: %s, in %s",
                              opened_decoy_text(arena, run->loaded.request.home, fired), run->session.name),
@@ -25,6 +28,7 @@ static void notify_misused(void *context, const struct misused *misused)
 {
     const struct run *run = context;
     struct hook hook = {
+        .plan = &run->loaded.plan,
         .command = run->request.notify,
         .text =
             arena_printf(run->loaded.policy.arena, "tripwire: the placeholder of %s was sent to %s, in %s",
@@ -42,6 +46,7 @@ static void notify_leaked(void *context, const struct leaked *leaked)
 {
     const struct run *run = context;
     struct hook hook = {
+        .plan = &run->loaded.plan,
         .command = run->request.notify,
         .text = arena_printf(run->loaded.policy.arena, "leak: %s in a request to %s, in %s%s", leaked->what,
                              leaked->host, run->session.name, leaked->is_stopped ? "; it was stopped" : ""),
@@ -58,6 +63,7 @@ static void notify_refused_key(void *context, const struct refused_key *refused)
 {
     const struct run *run = context;
     struct hook hook = {
+        .plan = &run->loaded.plan,
         .command = run->request.notify,
         .text = arena_printf(run->loaded.policy.arena, "the ssh key %s was not used, in %s: %s", refused->key,
                              run->session.name, refused->why),
@@ -66,6 +72,45 @@ static void notify_refused_key(void *context, const struct refused_key *refused)
                   {"BAWN_SECRET", refused->key}},
     };
     hook_start(&run->caller, &hook);
+}
+
+/* The command could replace bawn's helpers, which start outside when they are needed. */
+static int check_own_place(const struct run *run, struct err *err)
+{
+    const struct run_request *request = &run->request;
+    const struct loaded *loaded = &run->loaded;
+    bool is_aside =
+        request->review || request->discard || request->nested || request->branch || request->full_access;
+    struct arena *arena = loaded->policy.arena;
+    const char *own = run->caller.own_path ? run->caller.own_path(arena) : NULL;
+    const char *folder = own ? path_parent(arena, own) : NULL; /* the helpers are in there, too */
+    vec_each (const struct operation, operation, &loaded->plan.operations) {
+        if (is_aside || !own || operation->kind != OP_BIND_WRITE || !path_is_beneath(own, operation->path) ||
+            decide_path(&loaded->policy, folder, NULL).access < ACCESS_SYNC)
+            continue;
+        err_set(err, "the command could replace bawn itself: %s lies in %s", own, operation->path);
+        return err_hint(err, "install bawn elsewhere, or freeze its directory: --freeze %s", folder);
+    }
+    return 0;
+}
+
+/* The commands that this run may start outside: one that could be changed from inside is refused now, and not when it is needed. */
+static int check_hooks(const struct run *run, struct err *err)
+{
+    const struct rule *asking = decide_setting(&run->loaded.policy, VERB_ASK_COMMAND);
+    const char *const commands[] = {run->request.notifies ? run->request.notify : NULL, run->request.on_exit,
+                                    asking ? asking->text : NULL};
+    for (size_t i = 0; i < array_len(commands); i++) {
+        const struct hook hook = {.plan = &run->loaded.plan, .command = commands[i]};
+        if (commands[i] && *commands[i] && hook_check(&run->caller, &hook, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int run_check_outside(const struct run *run, struct err *err)
+{
+    return check_own_place(run, err) < 0 || check_hooks(run, err) < 0 ? -1 : 0;
 }
 
 void run_set_alarms(struct run *run)

@@ -34,6 +34,9 @@ void run_end(struct run *run, struct outcome outcome);
 /* With --notify: from now on the user is told of each alarm. */
 void run_set_alarms(struct run *run);
 
+/* Fails if bawn itself, or a command of --notify, --on-exit or ask-command, could be changed from inside. */
+int run_check_outside(const struct run *run, struct err *err) must_check;
+
 /* --- run_grants.c --- */
 
 /* After asking_begin: from now on a person can give files and directories. */

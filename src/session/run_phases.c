@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "hold/hold.h"
 #include "home/home.h"
+#include "outside/outside.h"
 #include "report/messages.h"
 #include "session/bare.h"
 #include "session/caller.h"
@@ -35,7 +36,8 @@ static void begin_session(struct run *run)
         loaded->policy.workspaces.count ? loaded->policy.workspaces.at[0].path : loaded->request.directory;
     struct session *session = &run->session;
     struct err err = {0};
-    if (session_begin(arena, state, workspace, session, &err) < 0)
+    if (session_begin(arena, state, workspace, session, &err) < 0 ||
+        outside_record(state, &loaded->plan, &err) < 0)
         caller_say_err(&run->caller, &err);
     run_journal_start(run, workspace);
     if (run->request.begun && session->name)
@@ -200,7 +202,9 @@ static int do_later(void *self, short events, struct err *err)
     }
     loop_remove(&run->loop, run->later_fd);
     run_retire_sessions(run);
-    control_open(&run->control, run->session.folder_fd, &run->network, &run->asking, &run->loop);
+    const struct control_parts parts = {&run->network, &run->asking, &run->guard.standstill, &run->loop,
+                                        run->launch.terminal_fd};
+    control_open(&run->control, run->session.folder_fd, &parts);
     return 0;
 }
 
@@ -229,9 +233,10 @@ int run_prepare(struct run *run, struct err *err)
         begin_session(run); /* its folder has the command's temporary files */
     if (captures_before_launch(run) && begin_capture(run, err) < 0)
         return -1;
-    return bare_make_scratch(run, err) < 0 || outside_begin(run, err) < 0 || begin_network(run, err) < 0 ||
-                   begin_home(run, err) < 0 || bare_prepare(run, err) < 0 || begin_guard(run, err) < 0 ||
-                   capture_add_places(&run->guard.hold, run->capture, err) < 0
+    run->refuses_outside = run_check_outside(run, err) < 0;
+    return run->refuses_outside || bare_make_scratch(run, err) < 0 || outside_begin(run, err) < 0 ||
+                   begin_network(run, err) < 0 || begin_home(run, err) < 0 || bare_prepare(run, err) < 0 ||
+                   begin_guard(run, err) < 0 || capture_add_places(&run->guard.hold, run->capture, err) < 0
                ? -1
                : 0;
 }
@@ -416,6 +421,7 @@ void run_end(struct run *run, struct outcome outcome)
         .refused_keys = &run->signing.refused,
         .left = &result->left,
     };
+    control_close(&run->control); /* nobody would answer there from now on */
     granting_settle(&run->asking.granting);
     end_checkpoints(run);
     disk_end(&run->disk);
@@ -432,7 +438,6 @@ void run_end(struct run *run, struct outcome outcome)
     if (run->learning.listener_fd >= 0)
         run_learn_variables(run);
     learning_end(&run->learning, &run->session.journal);
-    control_close(&run->control);
     asking_end(&run->asking);
     tell_settled(run);
     forging_end(&run->forging);

@@ -17,7 +17,6 @@ struct telling {
     const char *program; /* bawn's own path */
 };
 
-/* Absolute paths: a directory in PATH may be one that a sandbox can write. */
 static const char tmux_program[] = "/usr/bin/tmux", notifier[] = "/usr/bin/notify-send",
                   env_program[] = "/usr/bin/env";
 
@@ -35,6 +34,7 @@ static const char *setting(const struct policy *policy, enum verb verb)
 static void add_facts(const struct telling *telling, struct hook *hook)
 {
     hook->text = telling->text;
+    hook->plan = &telling->run->loaded.plan;
     hook->facts[0] = (struct hook_fact){"BAWN_EVENT", "question"};
     hook->facts[1] = (struct hook_fact){"BAWN_SESSION", telling->run->session.name};
     hook->facts[2] = (struct hook_fact){"BAWN_QUESTION", strchr(telling->name, '/') + 1};
@@ -104,7 +104,7 @@ static bool show_prompt(const struct telling *telling)
         return false;
     add_facts(telling, &hook);
     hook.facts[3] = (struct hook_fact){ANSWER_WAY_VARIABLE, "prompt"};
-    char **environment = hook_environment(&telling->run->caller, &arena, &hook);
+    const char **environment = hook_environment(&telling->run->caller, &arena, &hook);
     bool is_shown = foreground_prompt(&telling->run->foreground, program, environment);
     free(environment);
     return is_shown;
@@ -208,6 +208,7 @@ static void notify_question(void *context, const struct question *question)
     }
     struct arena *arena = run->loaded.policy.arena;
     struct hook hook = {
+        .plan = &run->loaded.plan,
         .command = run->request.notify,
         .text = arena_printf(arena, "%s asks: %s %s? `bawn requests` answers", run->session.name,
                              question_kind_word(question->kind), question->object),

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,11 +17,15 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/text.h"
 #include "base/timespec.h"
 #include "kernel/beneath.h"
 #include "kernel/ports.h"
+#include "kernel/terminals.h"
 
 #define CONTROL_NAME "control"
+
+static const char still_line[] = "still ";
 
 enum {
     LONGEST_LINE = 1024,
@@ -78,7 +83,7 @@ static int take_answer(struct control *control, const char *id, char *rest, cons
     const char *word = strsep(&rest, " "), *way = rest ? rest : "";
     struct answerer answerer = {
         .uid = peer->uid, .pid = peer->pid, .how = answer_way_is_known(way) ? way : ""};
-    return asking_answer(control->asking, id, word, &answerer, ret_number, err);
+    return asking_answer(control->parts.asking, id, word, &answerer, ret_number, err);
 }
 
 /* Handles one line. The answer follows now, or when *ret_number is confirmed. */
@@ -90,19 +95,19 @@ static int obey(struct control *control, char *line, const struct ucred *peer, u
     char none[] = "", *second = rest ? rest : none;
     uint16_t inside, outside;
     if (strcmp(verb, "allow") == 0) {
-        if (network_allow(control->network, first, ret_number, err) < 0)
+        if (network_allow(control->parts.network, first, ret_number, err) < 0)
             return -1;
-        asking_allowed(control->asking, first);
+        asking_allowed(control->parts.asking, first);
         return 0;
     }
     if (strcmp(verb, "once") == 0)
-        return network_allow_once(control->network, first, ret_number, err);
+        return network_allow_once(control->parts.network, first, ret_number, err);
     if (strcmp(verb, "stop") == 0)
         return kill(getpid(), SIGTERM); /* as from a terminal: the command is asked to end */
     if (strcmp(verb, "answer") == 0)
         return take_answer(control, first, second, peer, ret_number, err);
     if (strcmp(verb, "publish") == 0 && port_parse(first, &inside) && port_parse(second, &outside))
-        return network_publish(control->network, inside, outside, ret_number, err);
+        return network_publish(control->parts.network, inside, outside, ret_number, err);
     return err_set(err, "the session does not know this request");
 }
 
@@ -118,16 +123,100 @@ static void tell_questions(const struct control *control, int client)
 {
     auto_buf struct buf list = {0};
     auto_fd int fd = memfd_create("questions", MFD_CLOEXEC);
-    asking_list(control->asking, &list);
+    asking_list(control->parts.asking, &list);
     if (fd < 0 || write_whole(fd, buf_text(&list), list.size) < 0 || lseek(fd, 0, SEEK_SET) < 0 ||
         passing_send(client, "list", strlen("list"), fd) < 0)
         return; /* the client hears that it has no answer */
 }
 
+/* --- a person answers ----------------------------------------------------------------------------------------------- */
+
+static void let_go_on(struct control *control, size_t index)
+{
+    int fd = control->answering.at[index];
+    loop_remove(control->parts.loop, fd);
+    close(fd);
+    control->answering.at[index] = control->answering.at[--control->answering.count];
+    standstill_end(control->parts.standstill);
+}
+
+/* A client asks whether all stood still, or has hung up. */
+static int answerer_ready(void *self, short events not_used, struct err *err not_used)
+{
+    struct control *control = self;
+    char line[LONGEST_LINE];
+    for (size_t i = control->answering.count; i-- > 0;) {
+        int fd = control->answering.at[i];
+        ssize_t got = recv(fd, line, sizeof(line), MSG_DONTWAIT);
+        if (got > 0)
+            tell(fd, standstill_is_unbroken(control->parts.standstill) ? "done" : "something inside ran");
+        else if (got == 0 || (errno != EAGAIN && errno != EINTR))
+            let_go_on(control, i);
+    }
+    return 0;
+}
+
+static void let_all_go_on(void *self)
+{
+    struct control *control = self;
+    while (control->answering.count)
+        let_go_on(control, control->answering.count - 1);
+}
+
+/* The time of every client that answers is over: one of them may hang. */
+static int answered_too_late(void *self, short events not_used, struct err *err not_used)
+{
+    struct control *control = self;
+    uint64_t ignored;
+    if (read(control->timer_fd, &ignored, sizeof(ignored)) > 0)
+        let_all_go_on(control);
+    return 0;
+}
+
+/* A command whose streams are on a terminal can write to it, and so can what a pipe of its shell leads to. */
+static bool has_terminal(const struct control *control, const char *number)
+{
+    const uint64_t own[] = {terminal_number(control->parts.terminal_fd), terminal_number(STDIN_FILENO),
+                            terminal_number(STDOUT_FILENO), terminal_number(STDERR_FILENO),
+                            terminal_number_own()};
+    uint64_t wanted;
+    if (!text_take_number(&number, &wanted) || *number)
+        return true; /* in doubt it stands still */
+    for (size_t i = 0; i < array_len(own); i++) {
+        if (own[i] && (own[i] == wanted || !wanted))
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether the client is kept. */
+static bool stand_still(struct control *control, int client, const char *number)
+{
+    struct timespec now;
+    if (!has_terminal(control, number)) {
+        tell(client, "apart");
+        return false;
+    }
+    if (!standstill_begin(control->parts.standstill)) {
+        standstill_end(control->parts.standstill);
+        tell(client, "what runs inside cannot be stopped while you answer\nanswer in another terminal");
+        return false;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    loop_ring_at(control->parts.loop, &control->timer_fd, now.tv_sec + CONTROL_STILL_SECONDS,
+                 answered_too_late, control);
+    loop_add(control->parts.loop, client, POLLIN, answerer_ready, control);
+    vec_push(&control->answering, client);
+    tell(client, "done");
+    return true;
+}
+
+/* -------------------------------------------------------------------------------------------------------------------- */
+
 static void forget_asker(struct control *control, size_t index)
 {
     int fd = control->askers.at[index].fd;
-    loop_remove(control->loop, fd);
+    loop_remove(control->parts.loop, fd);
     close(fd);
     control->askers.at[index] = control->askers.at[--control->askers.count];
 }
@@ -135,7 +224,7 @@ static void forget_asker(struct control *control, size_t index)
 static void given_is_taken(void *self, unsigned number, const char *problem)
 {
     struct control *control = self;
-    asking_taken(control->asking, number, problem);
+    asking_taken(control->parts.asking, number, problem);
     for (size_t i = 0; i < control->askers.count; i++) {
         if (control->askers.at[i].number != number)
             continue;
@@ -184,10 +273,15 @@ static int client_ready(void *self, short events not_used, struct err *err not_u
         tell_questions(control, client);
         return 0;
     }
+    if (text_starts_with(line, still_line)) {
+        if (stand_still(control, client, line + strlen(still_line)))
+            fd_take(&client);
+        return 0;
+    }
     struct err problem = {0};
     unsigned number = 0;
     if (obey(control, line, &peer, &number, &problem) == 0 && number) {
-        loop_add(control->loop, client, POLLIN, asker_ready, control);
+        loop_add(control->parts.loop, client, POLLIN, asker_ready, control);
         vec_push(&control->askers, (struct control_asker){fd_take(&client), number});
         return 0;
     }
@@ -197,8 +291,7 @@ static int client_ready(void *self, short events not_used, struct err *err not_u
     return 0;
 }
 
-void control_open(struct control *control, int folder_fd, struct network *network, struct asking *asking,
-                  struct loop *loop)
+void control_open(struct control *control, int folder_fd, const struct control_parts *parts)
 {
     *control = CONTROL_NONE;
     if (folder_fd < 0)
@@ -211,25 +304,32 @@ void control_open(struct control *control, int folder_fd, struct network *networ
     umask(before);
     if (!is_bound)
         return;
-    *control = (struct control){.network = network,
-                                .asking = asking,
-                                .loop = loop,
-                                .folder_fd = folder_fd,
-                                .listen_fd = fd_take(&fd)};
-    network->taken = given_is_taken;
-    network->taken_self = control;
-    loop_add(loop, control->listen_fd, POLLIN, client_ready, control);
+    *control = CONTROL_NONE;
+    control->parts = *parts;
+    control->folder_fd = folder_fd;
+    control->listen_fd = fd_take(&fd);
+    parts->network->taken = given_is_taken;
+    parts->network->taken_self = control;
+    parts->standstill->give_up = let_all_go_on;
+    parts->standstill->context = control;
+    loop_add(parts->loop, control->listen_fd, POLLIN, client_ready, control);
 }
 
 void control_close(struct control *control)
 {
     if (control->listen_fd < 0)
         return;
-    control->network->taken = NULL;
+    control->parts.network->taken = NULL;
     while (control->askers.count)
         forget_asker(control, 0);
+    let_all_go_on(control);
+    control->parts.standstill->give_up = NULL;
     vec_free(&control->askers);
-    loop_remove(control->loop, control->listen_fd);
+    vec_free(&control->answering);
+    if (control->timer_fd >= 0)
+        loop_remove(control->parts.loop, control->timer_fd);
+    fd_close(control->timer_fd);
+    loop_remove(control->parts.loop, control->listen_fd);
     control_remove(control->folder_fd);
     close(control->listen_fd);
     *control = CONTROL_NONE;
@@ -274,17 +374,19 @@ static int begin_exchange(const char *session_folder, const char *line, struct e
     struct sockaddr_un address = address_in(folder);
     struct timeval patience = {.tv_sec = PATIENCE};
     if (folder < 0 || fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0 ||
-        connect_patiently(fd, &address) < 0 || !send_line(fd, line))
-        return err_sys(err, errno, "cannot reach the session %s", session_folder);
+        connect_patiently(fd, &address) < 0 || !send_line(fd, line)) {
+        int errnum = errno;
+        err_sys(err, errnum, "cannot reach the session %s", session_folder);
+        errno = errnum;
+        return -1;
+    }
     return fd_take(&fd);
 }
 
-int control_ask(const char *session_folder, const char *line, struct err *err)
+/* Reads the answer to a line. Returns 0 if it is "done", 1 if it is "apart". */
+static int read_answer(int fd, const char *session_folder, struct err *err)
 {
     char answer[2048];
-    auto_fd int fd = begin_exchange(session_folder, line, err);
-    if (fd < 0)
-        return -1;
     ssize_t got = receive_answer(fd, answer, sizeof(answer) - 1);
     if (got < 0 && errno == EAGAIN) {
         err_set(err, "the session %s has not answered for %d seconds", session_folder, PATIENCE);
@@ -293,13 +395,40 @@ int control_ask(const char *session_folder, const char *line, struct err *err)
     if (got <= 0)
         return err_set(err, "the session %s has ended", session_folder);
     answer[got] = '\0';
-    if (strcmp(answer, "done") == 0)
-        return 0;
+    if (strcmp(answer, "done") == 0 || strcmp(answer, "apart") == 0)
+        return *answer == 'a';
     char *hint = strchr(answer, '\n');
     if (hint)
         *hint++ = '\0';
     err_set(err, "%s", answer);
     return hint ? err_hint(err, "%s", hint) : -1;
+}
+
+int control_ask(const char *session_folder, const char *line, struct err *err)
+{
+    auto_fd int fd = begin_exchange(session_folder, line, err);
+    return fd < 0 || read_answer(fd, session_folder, err) < 0 ? -1 : 0;
+}
+
+int control_hold_still(const char *session_folder, uint64_t terminal, int *ret_fd, struct err *err)
+{
+    char line[64];
+    snprintf(line, sizeof(line), "%s%" PRIu64, still_line, terminal);
+    *ret_fd = -1;
+    auto_fd int fd = begin_exchange(session_folder, line, err);
+    /* Nobody listens: its command has ended. Or this process would listen, and its command has ended too. */
+    if (fd < 0 ? errno == ENOENT || errno == ECONNREFUSED : peer_of(fd).pid == getpid())
+        return 0;
+    int answer = fd < 0 ? -1 : read_answer(fd, session_folder, err);
+    if (answer == 0)
+        *ret_fd = fd_take(&fd);
+    return answer < 0 ? -1 : 0;
+}
+
+bool control_was_still(int fd)
+{
+    struct err ignored;
+    return send_line(fd, "was it still") && read_answer(fd, "", &ignored) == 0;
 }
 
 int control_list(const char *session_folder, struct buf *ret_list, struct err *err)

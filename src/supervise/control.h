@@ -5,6 +5,7 @@
 #pragma once
 
 #include "supervise/asking.h"
+#include "supervise/standstill.h"
 
 /* A client that waits until the grant is in effect. */
 struct control_asker {
@@ -12,19 +13,27 @@ struct control_asker {
     unsigned number;
 };
 
-struct control {
+/* What the socket's lines act on. */
+struct control_parts {
     struct network *network;
     struct asking *asking;
+    struct standstill *standstill;
     struct loop *loop;
-    int folder_fd, listen_fd;
-    VEC(struct control_asker) askers;
+    int terminal_fd; /* the command's; -1: none */
 };
 
-#define CONTROL_NONE ((struct control){.folder_fd = -1, .listen_fd = -1})
+struct control {
+    struct control_parts parts;
+    int folder_fd, listen_fd;
+    VEC(struct control_asker) askers;
+    VEC(int) answering; /* clients for which everything inside stands still */
+    int timer_fd;       /* -1, or the end of that */
+};
+
+#define CONTROL_NONE ((struct control){.folder_fd = -1, .listen_fd = -1, .timer_fd = -1})
 
 /* Without the socket a run continues, but cannot get further grants. */
-void control_open(struct control *control, int folder_fd, struct network *network, struct asking *asking,
-                  struct loop *loop);
+void control_open(struct control *control, int folder_fd, const struct control_parts *parts);
 void control_close(struct control *control);
 
 /* Removes the socket of a session whose bawn was killed. */
@@ -38,6 +47,18 @@ int control_ask(const char *session_folder, const char *line, struct err *err) m
 
 /* The same for "questions", whose answer is a list, in a file that comes with it. */
 int control_list(const char *session_folder, struct buf *ret_list, struct err *err) must_check;
+
+/*
+ * A person is about to answer at a terminal. Everything inside stands still from now on, until the connection in *ret_fd is closed, or for
+ * CONTROL_STILL_SECONDS. Returns 0 without a connection if the command does not have the terminal with this number (kernel/terminals.h);
+ * 0 as a number means any.
+ */
+enum { CONTROL_STILL_SECONDS = 120 };
+int control_hold_still(const char *session_folder, uint64_t terminal, int *ret_fd, struct err *err)
+    must_check;
+
+/* Did nothing inside run since then? */
+bool control_was_still(int fd);
 
 /* Kills the session's bawn, which also ends everything inside. The next verb that deals with sessions repairs it. */
 int control_kill(const char *session_folder, struct err *err) must_check;

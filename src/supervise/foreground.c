@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "kernel/own_program.h"
 #include "kernel/process.h"
 
 void foreground_pass_on(const struct foreground *foreground, int number, bool with_terminal)
@@ -52,7 +53,8 @@ bool foreground_is_drawn_on(const struct foreground *foreground)
     return tcgetattr(foreground->launch->terminal_fd, &mode) == 0 && !(mode.c_lflag & ICANON);
 }
 
-static _Noreturn void become_prompt(int terminal_fd, const char *const *program, char *const *environment)
+static _Noreturn void become_prompt(int terminal_fd, const char *const *program,
+                                    const char *const *environment)
 {
     struct sigaction usual = {.sa_handler = SIG_DFL};
     sigset_t none;
@@ -63,7 +65,7 @@ static _Noreturn void become_prompt(int terminal_fd, const char *const *program,
             _exit(127);
     }
     sigprocmask(SIG_SETMASK, &none, NULL);
-    execve(*program, (char *const *)program, environment);
+    own_program_become(*program, program, environment);
     _exit(127);
 }
 
@@ -101,7 +103,8 @@ static bool is_with_command(const struct foreground *foreground)
            process_parent(group) == foreground->launched->pid && process_may_be_stopped_by(group, SIGTTIN);
 }
 
-bool foreground_prompt(struct foreground *foreground, const char *const *program, char *const *environment)
+bool foreground_prompt(struct foreground *foreground, const char *const *program,
+                       const char *const *environment)
 {
     int terminal_fd = foreground->launch->terminal_fd;
     if (foreground->prompt || !is_with_command(foreground) || foreground_is_drawn_on(foreground) ||

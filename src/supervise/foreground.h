@@ -51,8 +51,8 @@ bool foreground_is_drawn_on(const struct foreground *foreground);
  * Shows a prompt: runs a program on the terminal. False: one is shown already, the command itself does not have the foreground, or it draws on the terminal. A program that could not
  * be executed has ended at once.
  */
-bool foreground_prompt(struct foreground *foreground, const char *const *program, char *const *environment)
-    must_check;
+bool foreground_prompt(struct foreground *foreground, const char *const *program,
+                       const char *const *environment) must_check;
 
 /* Ends a prompt that is still shown. */
 void foreground_end(struct foreground *foreground);

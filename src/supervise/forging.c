@@ -17,9 +17,11 @@
 #include "base/text.h"
 #include "kernel/process.h"
 #include "kernel/relayed.h"
+#include "outside/outside.h"
 #include "policy/decide.h"
 #include "policy/forge.h"
 #include "supervise/helper.h"
+#include "supervise/known_hosts.h"
 
 enum {
     MOST_CONNECTIONS = 32,
@@ -36,30 +38,6 @@ static const struct forge_object *by_ssh(const struct operation *operation)
     return forge && !forge->token ? forge : NULL;
 }
 
-/* ssh on the caller's PATH, as a file that nothing inside can replace. */
-static const char *find_ssh(struct arena *arena, const struct plan *plan)
-{
-    const struct policy *policy = plan->policy;
-    const char *rest = text_variable(policy->request.environment, "PATH");
-    rest = rest && *rest ? rest : "/usr/local/bin:/usr/bin:/bin";
-    while (*rest) {
-        size_t size = strcspn(rest, ":");
-        const char *folder = arena_copy(arena, rest, size);
-        const struct fs_place *place = NULL;
-        struct err ignored;
-        rest += size + (rest[size] == ':');
-        if (*folder != '/' ||
-            fs_resolve(policy->request.fs, path_clean(arena, "/", path_join(arena, folder, "ssh")), &place,
-                       &ignored) < 0 ||
-            place->kind != FILE_REGULAR || access(place->real, X_OK) < 0)
-            continue;
-        enum access access_inside = decide_path(policy, place->real, NULL).access;
-        if (access_inside == ACCESS_NONE || access_inside == ACCESS_READ)
-            return arena_str(arena, place->real);
-    }
-    return NULL;
-}
-
 void forging_begin(struct forging *forging, const struct plan *plan, const char *const *environment,
                    struct journal *journal, struct loop *loop)
 {
@@ -73,7 +51,6 @@ void forging_begin(struct forging *forging, const struct plan *plan, const char 
     forging->environment = environment;
     forging->journal = journal;
     forging->loop = loop;
-    forging->ssh = find_ssh(&forging->arena, plan);
     forging->relay = libexec_find(&forging->arena, FORGE_PROGRAM);
 }
 
@@ -155,29 +132,10 @@ static const struct operation *find_rule(const struct forging *forging, struct a
 
 /* --- ssh and bawn-forge ------------------------------------------------------------------------------------------- */
 
-/* The caller's environment, with the version of git's protocol in the place of its own. */
-static const char *const *environment_of(const struct forging *forging, struct arena *arena,
-                                         const char *version)
+/* Finds the user's ssh, with a command that is made from the rule alone. */
+static int find_ssh(const struct forging *forging, struct arena *arena, const struct forge_object *forge,
+                    const struct wanted *wanted, struct outside_program *ret_program, struct err *err)
 {
-    size_t count = 0, kept = 0;
-    while (forging->environment[count])
-        count++;
-    const char **environment = arena_alloc(arena, (count + 2) * sizeof(*environment));
-    for (size_t i = 0; i < count; i++) {
-        if (!text_starts_with(forging->environment[i], "GIT_PROTOCOL="))
-            environment[kept++] = forging->environment[i];
-    }
-    if (*version != '0')
-        environment[kept++] = arena_printf(arena, "GIT_PROTOCOL=version=%s", version);
-    environment[kept] = NULL;
-    return environment;
-}
-
-/* In the new process. */
-static _Noreturn void become_ssh(const struct forging *forging, const struct forge_object *forge,
-                                 const struct wanted *wanted, pid_t parent, const int streams[3])
-{
-    struct arena arena = {0};
     const char *words[16] = {"ssh",
                              "-T",
                              "-x",
@@ -186,14 +144,26 @@ static _Noreturn void become_ssh(const struct forging *forging, const struct for
                              "-oClearAllForwardings=yes",
                              "-oPermitLocalCommand=no",
                              "-oSendEnv=GIT_PROTOCOL"};
+    const char *const version[] = {
+        *wanted->version == '0' ? NULL : arena_printf(arena, "GIT_PROTOCOL=version=%s", wanted->version),
+        NULL};
+    const struct outside outside = outside_of_plan(forging->plan, forging->environment);
     size_t count = 8;
     if (forge->port)
-        words[count++] = arena_printf(&arena, "-p%u", forge->port);
+        words[count++] = arena_printf(arena, "-p%u", forge->port);
     words[count++] = "--";
-    words[count++] = arena_printf(&arena, "%s@%s", forge->user, forge->host);
-    words[count++] = arena_printf(&arena, "git-%s '%s.git'", wanted->is_push ? "receive-pack" : "upload-pack",
-                                  forge->path);
-    const char *const *environment = environment_of(forging, &arena, wanted->version);
+    words[count++] = arena_printf(arena, "%s@%s", forge->user, forge->host);
+    words[count++] =
+        arena_printf(arena, "git-%s '%s.git'", wanted->is_push ? "receive-pack" : "upload-pack", forge->path);
+    if (ssh_files_check(&outside, err) < 0)
+        return -1;
+    int found = outside_find(&outside, arena, words, version, ret_program, err);
+    return found ? found : err_set(err, "ssh is not on your PATH outside");
+}
+
+/* In the new process. */
+static _Noreturn void become_ssh(const struct outside_program *ssh, pid_t parent, const int streams[3])
+{
     sigset_t none;
     sigemptyset(&none);
     sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
@@ -203,9 +173,9 @@ static _Noreturn void become_ssh(const struct forging *forging, const struct for
         if (dup2(streams[i], i) < 0)
             _exit(1);
     }
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != parent || chdir("/") < 0)
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != parent)
         _exit(1);
-    execve(forging->ssh, (char *const *)words, (char *const *)environment);
+    outside_become(ssh);
     _exit(127);
 }
 
@@ -277,8 +247,10 @@ static void close_ends(const struct ends *ends)
 static int start(const struct forging *forging, const struct forge_object *forge, const struct wanted *wanted,
                  const struct ends *ends, struct forging_connection *ret_connection, struct err *err)
 {
+    auto_arena struct arena arena = {0};
+    struct outside_program program = OUTSIDE_NONE;
     auto_fd int settings = write_settings(forging, forge, wanted, err);
-    if (settings < 0)
+    if (settings < 0 || find_ssh(forging, &arena, forge, wanted, &program, err) < 0)
         return -1;
     const int fds[] = {settings,        ends->relay_client, ends->of_ssh[0],
                        ends->of_ssh[1], ends->of_ssh[2],    ends->relay_link};
@@ -288,9 +260,11 @@ static int start(const struct forging *forging, const struct forge_object *forge
                       parent, fds, array_len(fds));
     pid_t ssh = relay < 0 ? -1 : fork();
     if (ssh == 0)
-        become_ssh(forging, forge, wanted, parent, ends->for_ssh);
+        become_ssh(&program, parent, ends->for_ssh);
+    int errnum = errno;
+    outside_close(&program);
     if (ssh < 0) {
-        err_sys(err, errno, "cannot make a process for git");
+        err_sys(err, errnum, "cannot make a process for git");
         helper_end(relay);
         return -1;
     }
@@ -368,8 +342,6 @@ static const char *why_not(const struct forging *forging)
         return "no `forge` rule is in force here";
     if (!forging->relay)
         return "bawn-forge is not installed beside bawn";
-    if (!forging->ssh)
-        return "ssh is not on your PATH outside, or a program inside could replace it";
     return forging->connections.count < MOST_CONNECTIONS ? NULL : "too many connections of git at once";
 }
 
@@ -408,7 +380,9 @@ int forging_take(struct forging *forging, struct arena *arena, const char *line,
     struct forging_connection connection = {.repository = rule->name};
     if (open_ends(&ends, &err) < 0 ||
         start(forging, rule->because->forge, &wanted, &ends, &connection, &err) < 0) {
-        *ret_sentence = arena_str(arena, err.message);
+        /* The reason may name places that are not there inside. */
+        note(forging, rule->name, "not served", err.message, program, pid);
+        *ret_sentence = "ssh was not started outside; `bawn log` says why";
         close_ends(&ends);
         return -1;
     }

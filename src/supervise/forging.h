@@ -24,7 +24,7 @@ struct forging {
     const char *const *environment; /* the caller's */
     struct journal *journal;
     struct loop *loop;
-    const char *ssh, *relay; /* the programs; NULL: not found */
+    const char *relay; /* bawn-forge; NULL: not found */
     VEC(struct forging_connection) connections;
     size_t events; /* but for refs that were pushed */
 };

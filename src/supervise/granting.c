@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "git/within.h"
 #include "kernel/beneath.h"
+#include "outside/outside.h"
 #include "plan/grant.h"
 
 enum { LARGEST_CONTENT = 1024 * 1024, LONGEST_SHOWN = 1000 };
@@ -196,7 +197,9 @@ int granting_show(struct granting *granting, const struct question *question, un
         return err_set(err, "another file is being shown at the moment: answer again");
     if (pinned < 0 || fstat(pinned, &status) < 0)
         return err_set(err, "%s is gone", question->object);
-    if (is_written && granting->may_write(granting->run, question->object, err) < 0)
+    const char *state = granting->plan->policy->request.starts[START_STATE];
+    if (is_written && (granting->may_write(granting->run, question->object, err) < 0 ||
+                       outside_record_tree(state, question->object, err) < 0))
         return -1;
     enum file_kind kind = S_ISDIR(status.st_mode) ? FILE_DIRECTORY : FILE_REGULAR;
     struct given_tree given = {

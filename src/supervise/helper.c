@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "kernel/own_program.h"
 #include "supervise/vault.h"
 
 enum { ASK_SECONDS = 120 }; /* that a connection waits for a person's answer */
@@ -148,7 +149,7 @@ void helper_become(const struct helper_program *program, pid_t parent, const int
         snprintf(numbers[i], sizeof(numbers[i]), "%d", fds[i]);
         arguments[i + 1] = numbers[i];
     }
-    execve(program->path, (char *const *)arguments, (char *const *)variables_kept);
+    own_program_become(program->path, arguments, variables_kept);
     _exit(1);
 }
 

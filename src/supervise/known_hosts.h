@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "outside/outside.h"
 #include "plan/plan.h"
 
 typedef VEC(struct bytes) host_key_list;
@@ -19,6 +20,11 @@ void known_hosts_find(struct arena *arena, struct bytes text, const char *name, 
 
 /* Is it among them? */
 bool host_keys_have(const host_key_list *keys, struct bytes key);
+
+/* --- ssh_settings.c --- */
+
+/* Does ssh read nothing of the user's that commands inside can change? Its settings are judged by the files and programs that they name. */
+int ssh_files_check(const struct outside *outside, struct err *err) must_check;
 
 /* --- ssh_files.c --- */
 

@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "kernel/process.h"
+#include "outside/outside.h"
 #include "supervise/vault.h"
 
 enum {
@@ -161,24 +162,80 @@ static void read_file(const char *path, const char *key, int to)
     write_value(to, all);
 }
 
-static void run_command(const char *const *words, const char *const *environment, int to)
+static void run_program(const struct outside_program *program, int to)
 {
     int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (nowhere < 0 || dup2(nowhere, STDIN_FILENO) < 0 || dup2(to, STDOUT_FILENO) < 0 ||
         dup2(nowhere, STDERR_FILENO) < 0)
         return;
-    execve(*words, (char *const *)words, (char *const *)environment);
+    outside_become(program);
 }
 
-static void run_keyring(const char *attributes, const char *const *environment, int to)
+static int find_keyring(const struct outside *outside, struct arena *arena, const char *attributes,
+                        struct outside_program *ret_program, struct err *err)
 {
     enum { MOST = 20 };
-    struct arena arena = {0};
     const char *words[MOST + 3] = {"/usr/bin/secret-tool", "lookup"};
-    char *rest = arena_str(&arena, attributes);
+    char *rest = arena_str(arena, attributes);
     for (size_t i = 2; i < MOST && rest; i++)
         words[i] = strsep(&rest, " ");
-    run_command(words, environment, to);
+    return outside_find(outside, arena, words, NULL, ret_program, err);
+}
+
+static const char *file_of(struct arena *arena, const struct secret_object *secret, const char *home,
+                           const char *const *environment)
+{
+    const char *folder = text_variable(environment, "CREDENTIALS_DIRECTORY");
+    if (secret->source == SECRET_CREDENTIAL)
+        return folder && *folder == '/' ? path_join(arena, folder, secret->from) : NULL;
+    if (secret->source != SECRET_FILE)
+        return NULL;
+    return text_starts_with(secret->from, "~/") ? path_join(arena, home, secret->from + 2) : secret->from;
+}
+
+/* bawn keeps this file the same inside and outside: it is not read through what the command wrote. */
+static bool is_login_file(const struct plan *plan, const char *file)
+{
+    vec_each (const struct operation, operation, &plan->operations) {
+        if (operation->is_login && operation->source && strcmp(operation->source, file) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Finds the program of a source, and judges the program or file. A program that is not there is nothing to judge. */
+static int judge_source(const struct plan *plan, struct arena *arena, const struct secret_object *secret,
+                        const char *const *environment, struct outside_program *ret_program, struct err *err)
+{
+    const struct outside outside = outside_of_plan(plan, environment);
+    struct err why = {0};
+    const char *workspace = plan->policy->workspaces.count ? plan->policy->workspaces.at[0].path : NULL;
+    const char *const facts[] = {workspace ? arena_printf(arena, "BAWN_WORKSPACE=%s", workspace) : NULL,
+                                 NULL};
+    const char *file = file_of(arena, secret, plan->policy->request.home, environment);
+    int result = 0;
+    *ret_program = OUTSIDE_NONE;
+    if (file && !is_login_file(plan, file))
+        result =
+            outside_check(&outside, (const char *const[]){file, NULL}, (const char *const[]){NULL}, &why);
+    else if (!file && secret->source == SECRET_COMMAND)
+        result = outside_shell(&outside, arena, secret->from, facts, ret_program, &why);
+    else if (secret->source == SECRET_KEYRING)
+        result = find_keyring(&outside, arena, secret->from, ret_program, &why);
+    if (result >= 0)
+        return 0;
+    err_set(err, "cannot read the secret %s: %s", secret->name, why.message);
+    return err_hint(err, "%s", why.hint);
+}
+
+int secret_check(const struct secret_object *secret, const struct plan *plan, const char *const *environment,
+                 struct err *err)
+{
+    auto_arena struct arena arena = {0};
+    struct outside_program program;
+    int result = judge_source(plan, &arena, secret, environment, &program, err);
+    outside_close(&program);
+    return result;
 }
 
 const char *secret_variable(const struct secret_object *secret, const char *const *environment)
@@ -188,31 +245,25 @@ const char *secret_variable(const struct secret_object *secret, const char *cons
 
 /* In the new process. It writes the value and ends. */
 static void read_source(const struct secret_object *secret, const char *home, const char *const *environment,
-                        int to)
+                        const struct outside_program *program, int to)
 {
     struct arena arena = {0};
-    const char *value, *folder;
-    const char *shell[] = {"/bin/sh", "-c", secret->from, NULL};
+    const char *value, *file;
     switch (secret->source) {
     case SECRET_ENVIRONMENT:
         value = secret_variable(secret, environment);
         write_value(to, bytes_of(value, value ? strlen(value) : 0));
         break;
     case SECRET_FILE:
-        read_file(text_starts_with(secret->from, "~/") ? path_join(&arena, home, secret->from + 2)
-                                                       : secret->from,
-                  secret->key, to);
-        break;
     case SECRET_CREDENTIAL:
-        folder = text_variable(environment, "CREDENTIALS_DIRECTORY");
-        if (folder && *folder == '/')
-            read_file(path_join(&arena, folder, secret->from), NULL, to);
+        file = file_of(&arena, secret, home, environment);
+        if (file)
+            read_file(file, secret->source == SECRET_FILE ? secret->key : NULL, to);
         break;
     case SECRET_COMMAND:
-        run_command(shell, environment, to);
-        break;
     case SECRET_KEYRING:
-        run_keyring(secret->from, environment, to);
+        if (program->path)
+            run_program(program, to);
         break;
     case SECRET_LOGIN: /* each of its tokens is a SECRET_FILE */
         break;
@@ -254,20 +305,27 @@ int fork_apart(void)
     return child > 0 ? 1 : -1;
 }
 
-int secret_read(const struct secret_object *secret, const char *home, const char *const *environment,
+int secret_read(const struct secret_object *secret, const struct plan *plan, const char *const *environment,
                 struct err *err)
 {
+    auto_arena struct arena arena = {0};
+    struct outside_program program;
     int pair[2];
-    if (pipe2(pair, O_CLOEXEC) < 0)
+    if (judge_source(plan, &arena, secret, environment, &program, err) < 0)
+        return -1;
+    if (pipe2(pair, O_CLOEXEC) < 0) {
+        outside_close(&program);
         return err_sys(err, errno, "cannot read the secret %s", secret->name);
+    }
     int forked = fork_apart();
     if (forked == 0) {
         close(pair[0]);
         alarm(COMMAND_SECONDS); /* counts on in a program that is executed */
-        read_source(secret, home, environment, pair[1]);
+        read_source(secret, plan->policy->request.home, environment, &program, pair[1]);
         _exit(0);
     }
     close(pair[1]);
+    outside_close(&program);
     if (forked < 0) {
         close(pair[0]);
         return err_sys(err, errno, "cannot read the secret %s", secret->name);

@@ -31,6 +31,9 @@ static int read_own(const struct plan *plan, const char *path, struct buf *ret_t
         return 0;
     if (may_be_changed(decide_path(policy, place->real, NULL).access))
         return err_set(err, "%s is not used for `ssh-key` rules: programs inside may change it", path);
+    const struct outside outside = outside_of_plan(plan, policy->request.environment);
+    if (outside_check(&outside, (const char *const[]){path, NULL}, (const char *const[]){NULL}, err) < 0)
+        return -1;
     auto_fd int fd = open(place->real, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0 || buf_read(ret_text, fd, LARGEST_FILE) < 0)
         return err_sys(err, errno, "cannot read %s", path);

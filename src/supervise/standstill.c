@@ -34,13 +34,6 @@ struct pass {
     uint64_t runs; /* of all together */
 };
 
-/* What is kept of a pass for the next one. */
-struct stock {
-    bool any_ran;
-    uint64_t runs;
-    size_t count;
-};
-
 /*
  * Stops a process unless it is stopped, traced or dead. One in state D stops before it runs another instruction of its own, and may wait
  * there for a child that is stopped (vfork).
@@ -96,19 +89,40 @@ static bool stop_all(struct pass *pass, struct timespec began)
 
 static bool stop_by_signals(struct standstill *standstill, struct timespec began)
 {
-    struct stock before = {.any_ran = true};
+    struct standstill_stock before = {.any_ran = true};
     bool is_still = false;
     for (bool is_whole = true; is_whole && !is_still;) {
         struct pass now = {.standstill = standstill};
         is_whole = stop_all(&now, began);
         is_still = is_whole && !before.any_ran && !now.any_ran && before.runs == now.runs &&
                    before.count == now.found.count;
-        before = (struct stock){now.any_ran, now.runs, now.found.count};
+        before = (struct standstill_stock){now.any_ran, now.runs, now.found.count};
         vec_free(&now.found);
         if (!is_still)
             pause_microseconds(PAUSE);
     }
+    standstill->stock = before;
     return is_still;
+}
+
+/* Did nothing run between two looks? */
+static bool is_same_stock(const struct standstill_stock *before, const struct standstill_stock *now)
+{
+    return !now->any_ran && before->runs == now->runs && before->count == now->count;
+}
+
+/* Nothing has run since all stood still: the same processes are there, and none of them was given a processor. */
+static bool nothing_ran(struct standstill *standstill)
+{
+    if (standstill->is_by_cgroup)
+        return cgroup_is_frozen(&standstill->launched->cgroup);
+    struct timespec began;
+    clock_gettime(CLOCK_MONOTONIC, &began);
+    struct pass now = {.standstill = standstill};
+    bool is_whole = stop_all(&now, began);
+    struct standstill_stock found = {now.any_ran, now.runs, now.found.count};
+    vec_free(&now.found);
+    return is_whole && is_same_stock(&standstill->stock, &found);
 }
 
 static bool wait_until_frozen(const struct standstill *standstill, struct timespec began)
@@ -125,10 +139,21 @@ bool standstill_begin(struct standstill *standstill)
 {
     struct timespec began;
     clock_gettime(CLOCK_MONOTONIC, &began);
-    standstill->wanted++;
+    bool lasts = standstill->wanted++;
+    struct standstill_stock before = standstill->stock;
+    standstill->was_broken =
+        lasts && (standstill->was_broken || (standstill->is_by_cgroup && !nothing_ran(standstill)));
     standstill->is_by_cgroup = cgroup_freeze(&standstill->launched->cgroup, true);
-    return standstill->is_by_cgroup ? wait_until_frozen(standstill, began)
-                                    : stop_by_signals(standstill, began);
+    bool is_still =
+        standstill->is_by_cgroup ? wait_until_frozen(standstill, began) : stop_by_signals(standstill, began);
+    bool is_same = standstill->is_by_cgroup || is_same_stock(&before, &standstill->stock);
+    standstill->was_broken |= !is_still || (lasts && !is_same);
+    return is_still;
+}
+
+bool standstill_is_unbroken(struct standstill *standstill)
+{
+    return standstill->wanted && !standstill->was_broken && nothing_ran(standstill);
 }
 
 static void let_go_on(struct inside_process process)
@@ -148,4 +173,11 @@ void standstill_end(struct standstill *standstill)
         let_go_on(standstill->stopped.at[i - 1]);
     vec_free(&standstill->stopped);
     standstill->is_by_cgroup = false;
+    standstill->was_broken = false;
+}
+
+void standstill_give_up(struct standstill *standstill)
+{
+    if (standstill->give_up)
+        standstill->give_up(standstill->context);
 }

@@ -1,6 +1,6 @@
 /*
- * Brings everything inside to a standstill, from outside: while a pin is down nothing inside shall use that, and while bawn itself is stopped
- * nothing inside shall run unwatched. The control group is frozen where the sandbox has one. Elsewhere each process gets SIGSTOP, parents
+ * Brings everything inside to a standstill, from outside: while a pin is down nothing inside shall use that, while bawn itself is stopped
+ * nothing inside shall run unwatched, and while a person answers nothing inside shall write to the terminal. The control group is frozen where the sandbox has one. Elsewhere each process gets SIGSTOP, parents
  * first, so that none sees its child stop, and process 1 before all of them, so that it reports nothing; they go on in the opposite order. A
  * process that was stopped before stays so.
  *
@@ -13,7 +13,8 @@
  *      that continue each other and stop themselves are never seen running.
  *
  * By signals this is no wall: processes that run can continue others as fast as they are stopped. Then the standstill is not reached, and the
- * caller is told. A pin that is down ends the run within ten seconds (supervise/pins.c). If bawn is killed meanwhile, the kernel kills
+ * caller is told. Nor does it have to last: a timer of a process's own can continue it. The kernel counts how often each process was given a
+ * processor, so that standstill_is_unbroken() tells. A pin that is down ends the run within ten seconds (supervise/pins.c). If bawn is killed meanwhile, the kernel kills
  * process 1 with it.
  */
 #pragma once
@@ -30,13 +31,30 @@ struct inside_process {
 };
 typedef VEC(struct inside_process) inside_list;
 
+/* What a look at all processes has found. */
+struct standstill_stock {
+    bool any_ran;
+    uint64_t runs; /* of all together */
+    size_t count;
+};
+
 struct standstill {
     const struct launched *launched;
     unsigned wanted; /* by how many callers: all goes on when none is left */
     bool is_by_cgroup;
-    inside_list stopped; /* in the order in which they were */
+    bool was_broken; /* something ran although it was wanted */
+    struct standstill_stock stock;
+    inside_list stopped;            /* in the order in which they were */
+    void (*give_up)(void *context); /* ends it for those who only wait for a person; may be NULL */
+    void *context;
 };
 
 /* Each call is followed by one of standstill_end(), whatever it returns: whether all stands still. Takes a fifth of a second at most. */
 bool standstill_begin(struct standstill *standstill);
 void standstill_end(struct standstill *standstill);
+
+/* Has nothing inside run since it was reached? Asked while it lasts. */
+bool standstill_is_unbroken(struct standstill *standstill);
+
+/* The command is to end, and has to hear of it: nobody waits for a person's answer any more. */
+void standstill_give_up(struct standstill *standstill);

@@ -45,7 +45,7 @@ static bool stop_self(struct supervision *supervision, int number, bool with_gro
         return false;
     }
     foreground_take(supervision->foreground);
-    terminal_put_right(&supervision->terminal);
+    terminal_put_right(&supervision->terminal, false);
     sigset_t stopping, before;
     sigemptyset(&stopping);
     sigaddset(&stopping, number);
@@ -127,6 +127,16 @@ static int hear(void *self, short events not_used, struct err *err)
     return err_set(err, "process 1 of the sandbox sent an unknown message");
 }
 
+/* What is stopped hears of nothing: no prompt stays, and nobody answers any more. */
+static void end_answers(struct supervision *supervision)
+{
+    standstill_give_up(supervision->standstill);
+    if (!supervision->foreground->prompt)
+        return;
+    foreground_end(supervision->foreground);
+    foreground_go_on(supervision->foreground);
+}
+
 /* Passes signals on. SIGCONT may follow a stop of bawn alone, and then brings the terminal; SIGTSTP is such a stop. */
 static int hand_on(void *self, short events not_used, struct err *err not_used)
 {
@@ -140,8 +150,10 @@ static int hand_on(void *self, short events not_used, struct err *err not_used)
             foreground_go_on(supervision->foreground);
         else
             foreground_pass_on(supervision->foreground, number, false);
-        if (number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT)
+        if (number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT) {
             supervision->passed_on = number;
+            end_answers(supervision);
+        }
     }
     return 0;
 }
@@ -158,6 +170,7 @@ static int end_in_time(void *self, short events not_used, struct err *err not_us
     if (supervision->was_asked) {
         launch_kill(supervision->foreground->launched);
     } else {
+        end_answers(supervision);
         foreground_pass_on(supervision->foreground, SIGTERM, false);
         foreground_pass_on(supervision->foreground, SIGCONT,
                            false); /* one that is stopped would not hear of it */
@@ -239,7 +252,7 @@ int supervise(struct foreground *foreground, struct standstill *standstill, stru
     fd_close(supervision.resume_fd);
     foreground_end(foreground);
     foreground_take(foreground);
-    terminal_put_right(&supervision.terminal);
+    terminal_put_right(&supervision.terminal, foreground_is_ours(foreground));
     sigaction(SIGPIPE, &pipe_before, NULL);
     sigprocmask(SIG_SETMASK, &before, NULL);
     ret_outcome->status = supervision.status;

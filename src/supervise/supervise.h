@@ -6,6 +6,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <termios.h>
 
 #include "launch/launch.h"
 #include "supervise/foreground.h"
@@ -31,17 +32,18 @@ int supervise(struct foreground *foreground, struct standstill *standstill, stru
 /*
  * terminal.c: the caller's terminal, put right after a command. A command can leave it so that nobody else may open it (TIOCEXCL), so
  * that nothing written to it appears (TCOOFF), or with another line discipline (where no filter forbids that): the shell
- * would look dead, and so would bawn's own report. Its modes (raw, no echo) stay as the command left them, as without bawn: shells and
- * questions set those.
+ * would look dead, and so would bawn's own report. Its modes and its keys (raw, no echo, another key for Ctrl-C) are as they were before the
+ * command, unless another job has the terminal by then: the shell has set them for it.
  */
 struct terminal_order {
     int fd; /* -1: there is no terminal */
     int discipline;
-    bool is_exclusive, knows_discipline;
+    bool is_exclusive, knows_discipline, knows_modes;
+    struct termios modes;
 };
 
 /* Notes how the terminal is before the command has it. */
 void terminal_note(struct terminal_order *order, int fd);
 
-/* To be called with SIGTTOU blocked. */
-void terminal_put_right(const struct terminal_order *order);
+/* To be called with SIGTTOU blocked. `modes`: its modes and keys too. */
+void terminal_put_right(const struct terminal_order *order, bool modes);

@@ -1,7 +1,6 @@
 #include "supervise/supervise.h"
 
 #include <sys/ioctl.h>
-#include <termios.h>
 
 void terminal_note(struct terminal_order *order, int fd)
 {
@@ -10,10 +9,11 @@ void terminal_note(struct terminal_order *order, int fd)
     if (fd < 0)
         return;
     order->is_exclusive = ioctl(fd, TIOCGEXCL, &is_exclusive) == 0 && is_exclusive;
+    order->knows_modes = tcgetattr(fd, &order->modes) == 0;
     order->knows_discipline = ioctl(fd, TIOCGETD, &order->discipline) == 0;
 }
 
-void terminal_put_right(const struct terminal_order *order)
+void terminal_put_right(const struct terminal_order *order, bool modes)
 {
     int discipline = 0;
     if (order->fd < 0)
@@ -25,4 +25,6 @@ void terminal_put_right(const struct terminal_order *order)
     if (!order->is_exclusive)
         (void)ioctl(order->fd, TIOCNXCL);
     (void)tcflow(order->fd, TCOON);
+    if (modes && order->knows_modes)
+        (void)tcsetattr(order->fd, TCSANOW, &order->modes);
 }

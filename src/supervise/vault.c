@@ -89,9 +89,11 @@ static void answer_need(struct vault *vault, const char *name)
         const char *line = arena_printf(&vault->arena, "secret %s", name);
         if (vault->is_over || vault->asked++ >= MOST_READS)
             return;
-        auto_fd int fd =
-            secret_read(kept->secret, vault->plan->policy->request.home, vault->environment, &err);
-        if (fd < 0 || passing_send(vault->back_fd, line, strlen(line), fd) < 0)
+        auto_fd int fd = secret_read(kept->secret, vault->plan, vault->environment, &err);
+        if (fd < 0)
+            note_secret_trouble(vault, name,
+                                arena_printf(&vault->arena, "could not be read: %s", err.message));
+        else if (passing_send(vault->back_fd, line, strlen(line), fd) < 0)
             note_secret_trouble(vault, name, "could not be read");
         else
             note_secret(vault, name, "is being read");

@@ -183,11 +183,15 @@ int fork_apart(void) must_check;
 /* The caller's own value of a SECRET_ENVIRONMENT; NULL: there is none. */
 const char *secret_variable(const struct secret_object *secret, const char *const *environment);
 
+/* Is the secret's program or file one that commands inside cannot change? See outside/outside.h. */
+int secret_check(const struct secret_object *secret, const struct plan *plan, const char *const *environment,
+                 struct err *err) must_check;
+
 /*
- * Reads the secret in a process of its own. Returns the descriptor that its value comes through, and then the end; without a value the
- * secret could not be read.
+ * Checks the secret as secret_check does, and reads it in a process of its own. Returns the descriptor that its value comes through, and
+ * then the end; without a value the secret could not be read.
  */
-int secret_read(const struct secret_object *secret, const char *home, const char *const *environment,
+int secret_read(const struct secret_object *secret, const struct plan *plan, const char *const *environment,
                 struct err *err) must_check;
 
 /*

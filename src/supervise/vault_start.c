@@ -43,8 +43,10 @@ static int make_placeholder(struct vault *vault, const struct secret_object *sec
         return keep_secret(vault, kept, bytes_of(own, own ? strnlen(own, sizeof(value)) : 0), err);
     }
     if (secret->source == SECRET_COMMAND || secret->source == SECRET_KEYRING)
-        return keep_secret(vault, kept, bytes_of(NULL, 0), err);
-    auto_fd int fd = secret_read(secret, vault->plan->policy->request.home, vault->environment, err);
+        return secret_check(secret, vault->plan, vault->environment, err) < 0
+                   ? -1
+                   : keep_secret(vault, kept, bytes_of(NULL, 0), err);
+    auto_fd int fd = secret_read(secret, vault->plan, vault->environment, err);
     if (fd < 0)
         return -1;
     for (ssize_t got = 1; got > 0 && size < sizeof(value); size += (size_t)(got > 0 ? got : 0))

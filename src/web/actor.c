@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "kernel/beneath.h"
+#include "kernel/own_program.h"
 #include "kernel/ports.h"
 #include "kernel/process.h"
 #include "session/caller.h"
@@ -84,7 +85,7 @@ static _Noreturn void become_verb(const struct actor *actor, const struct act_or
         fflush(stdout);
         _exit(status);
     }
-    execve(actor->place->bawn, (char *const *)words.at, (char *const *)environment.at);
+    own_program_become(actor->place->bawn, words.at, environment.at);
     _exit(127);
 }
 

@@ -62,9 +62,16 @@ def run_tests(suite, wanted: str) -> int:
     return 1 if failed else 0
 
 
+def folder_of_labs() -> str:
+    """Not in /tmp, where bawn reads no secret and starts no program outside."""
+    import scratch
+
+    return str(scratch.unwritten_folder() or tempfile.gettempdir())
+
+
 def sweep():
     """Folders of runs that were killed with -9, and could not tidy up."""
-    for folder in pathlib.Path(tempfile.gettempdir()).glob("bawn-egress-*-*"):
+    for folder in pathlib.Path(folder_of_labs()).glob("bawn-egress-*-*"):
         pid = folder.name.split("-")[2]
         with contextlib.suppress(FileNotFoundError):  # another suite has just ended
             if pid.isdigit() and not os.path.exists(f"/proc/{pid}") and folder.lstat().st_uid == os.geteuid():
@@ -143,7 +150,7 @@ def main(suite) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):  # so that what was made is removed
         signal.signal(number, lambda got, _: sys.exit(128 + got))
     sweep()
-    with tempfile.TemporaryDirectory(prefix=f"bawn-egress-{os.getpid()}-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(prefix=f"bawn-egress-{os.getpid()}-", dir=folder_of_labs(), ignore_cleanup_errors=True) as folder:
         os.chmod(folder, 0o755)
         parts = Parts(suite, folder)
         if os.geteuid() == 0 and (is_bare() or not os.environ.get("BAWN_SANITIZED")):

@@ -25,6 +25,9 @@ import tempfile
 import time
 import traceback
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import screens
+
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 SANITIZED = os.environ.get("BAWN_SANITIZED") == "1"
 # Flags for a run that has bawn inside: without its options a sanitizer build searches for leaks at its end, for four seconds.
@@ -180,14 +183,14 @@ class Place:
         return text
 
 
-    def terminal(self, cwd, words, *answers):
-        """What bawn prints on a terminal, with its status. An answer is a text to wait for, what is typed then,
+    def terminal(self, cwd, words, *answers, kind="xterm"):
+        """What bawn prints on a terminal that says where its cursor is, with its status. An answer is a text to wait for, what is typed then,
         and what is done afterwards."""
         pid, master = pty.fork()
         if pid == 0:
             os.chdir(cwd)
-            os.execve(self.bawn, [self.bawn, *map(str, words)], {**self.environment, "TERM": "dumb"})
-        printed, seen, answers = b"", 0, list(answers)
+            os.execve(self.bawn, [self.bawn, *map(str, words)], {**self.environment, "TERM": kind, "NO_COLOR": "1"})
+        printed, seen, answers, end = b"", 0, list(answers), screens.Answering(())
         with contextlib.suppress(OSError):
             while True:
                 while answers and answers[0][0].encode() in printed[seen:]:
@@ -202,9 +205,33 @@ class Place:
                 if not part:
                     break
                 printed += part
+                os.write(master, end.feed(part))
         os.close(master)
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        return printed.decode(errors="replace").replace("\r\n", "\n"), status
+        return screens.BAWNS_OWN.sub(b"", printed).decode(errors="replace").replace("\r\n", "\n"), status
+
+
+def unwritten_folder(home=None):
+    """A directory in which bawn starts programs outside, and reads secrets: no sandbox can write there, and not everybody can, as in /tmp, where most
+    suites have their files. None: there is none."""
+    own = os.environ.get("HOME", "")  # in a user namespace the number of the user is that of root
+    build = pathlib.Path(os.environ.get("BAWN_BUILD") or TOP / "build")
+    wanted = [home, own if own.startswith("/home/bawn-test-") else None, "/home", build]
+    for path in (pathlib.Path(each).resolve() for each in wanted if each):
+        if not f"{path}/".startswith(("/tmp/", "/var/tmp/", "/dev/shm/")) and os.access(path, os.W_OK) and path.stat().st_uid == os.getuid():
+            return path
+    return None
+
+
+@contextlib.contextmanager
+def tools(place):
+    """An empty directory of that kind, for programs of the person's own. It is removed."""
+    folder = unwritten_folder(place.home)
+    if not folder:
+        raise Skip("needs a directory of its own outside /tmp, /var/tmp and /dev/shm")
+    with tempfile.TemporaryDirectory(prefix="tools-", dir=folder) as made:
+        os.chmod(made, 0o755)
+        yield pathlib.Path(made)
 
 
 class Project:

@@ -1,0 +1,369 @@
+/* Which programs and files outside could be changed from inside: by the tree that they lie in, or lead to, and by their modes. */
+#include "base/fd.h"
+#include "base/text.h"
+#include "machine.h"
+#include "outside/environment.h"
+#include "outside/shell.h"
+#include "unit.h"
+
+static const char *path_of(const char *name)
+{
+    return arena_printf(&machine.arena, "%s%s", machine.path, name);
+}
+
+static void put_program(const char *name, const char *text)
+{
+    machine_put(name, text);
+    chmod(path_of(name), 0755);
+}
+
+/* A workspace, a place that everybody can write, and directories of the user's. */
+static struct trees make(void)
+{
+    struct trees trees = {0};
+    machine_make();
+    put_program("/ws/.venv/bin/gh", "#!/bin/sh\n");
+    put_program("/ws/inside", "#!/bin/sh\n");
+    put_program("/bin/gh", "#!/bin/sh\n");
+    put_program("/bin/elf", "\177ELF");
+    put_program("/public/gh", "#!/bin/sh\n");
+    machine_put("/etc/token", "x\n");
+    chmod(path_of("/etc/token"), 0600);
+    trees_add(&trees, &machine.arena, path_of("/ws"), false);
+    trees_add(&trees, &machine.arena, path_of("/public"), true);
+    return trees;
+}
+
+static void unmake(struct trees *trees)
+{
+    trees_free(trees);
+    machine_remove();
+}
+
+/* "found", "missing", or the reason without the machine's own path. */
+static const char *text_of(int found, const struct judged *judged, const struct err *err)
+{
+    auto_buf struct buf text = {0};
+    fd_close(judged->fd);
+    if (found >= 0)
+        return found ? "found" : "missing";
+    for (const char *at = err->message; *at;) {
+        if (text_starts_with(at, machine.path))
+            at += strlen(machine.path);
+        else
+            buf_add_char(&text, *at++);
+    }
+    return arena_str(&machine.arena, buf_text(&text));
+}
+
+static const char *judge(const struct trees *trees, enum judge_kind kind, const char *name)
+{
+    struct judged judged;
+    struct err err = {0};
+    int found = judge_open(trees, &machine.arena, path_of(name), kind, &judged, &err);
+    return text_of(found, &judged, &err);
+}
+
+static const char *judge_one(const struct trees *trees, const char *name)
+{
+    struct judged judged;
+    struct err err = {0};
+    struct judged_path path = judge_search_path(trees, &machine.arena, path_of("/bin"));
+    int found = judge_program(trees, &machine.arena, &path, path_of(name), &judged, &err);
+    return text_of(found, &judged, &err);
+}
+
+static const char *judge_command(const struct trees *trees, const char *list, const char *command)
+{
+    struct err err = {0};
+    const char *const none[] = {arena_printf(&machine.arena, "HOME=%s", machine.path), NULL};
+    const struct outside outside = {.environment = none};
+    struct judged nothing = {.fd = -1};
+    struct judged_path path = judge_search_path(trees, &machine.arena, list);
+    int result = shell_judge(&outside, trees, &machine.arena, &path, command, &err);
+    return text_of(result < 0 ? -1 : 1, &nothing, &err);
+}
+
+static const char in_workspace[] = " is not used: a run of bawn can write in /ws";
+
+TEST(a_path_is_judged_by_each_of_its_steps)
+{
+    struct trees trees = make();
+    machine_link("/bin/link", "../ws/inside");
+    machine_link("/bin/long", "link");
+    machine_link("/venv", "ws/.venv");
+    machine_link("/ws/out", "../bin/gh");
+    machine_link("/bin/gone", "../ws/nothing");
+    machine_link("/bin/up", "../etc/../ws/../bin/gh");
+    machine_link("/bin/round", "round");
+    CHECK_STR(judge(&trees, JUDGE_PROGRAM, "/bin/gh"), "found");
+    CHECK_STR(judge(&trees, JUDGE_PROGRAM, "/bin/none"), "missing");
+    CHECK_STR(judge(&trees, JUDGE_PROGRAM, "/ws/inside"),
+              arena_printf(&machine.arena, "/ws/inside%s", in_workspace));
+    CHECK_STR(
+        judge(&trees, JUDGE_PROGRAM, "/bin/../ws/inside"),
+        arena_printf(&machine.arena,
+                     "/bin/../ws/inside is not used: it leads to /ws, and a run of bawn can write in /ws"));
+    CHECK(strstr(judge(&trees, JUDGE_PROGRAM, "/bin/link"), "it leads to /ws, and a run"));
+    CHECK(strstr(judge(&trees, JUDGE_PROGRAM, "/bin/long"), "it leads to /ws, and a run"));
+    CHECK(strstr(judge(&trees, JUDGE_PROGRAM, "/venv/bin/gh"), "it leads to /ws, and a run"));
+    CHECK(strstr(judge(&trees, JUDGE_PROGRAM, "/ws/out"), in_workspace));
+    CHECK(strstr(judge(&trees, JUDGE_PROGRAM, "/bin/gone"), "it leads to /ws, and a run"));
+    CHECK(strstr(judge(&trees, JUDGE_PROGRAM, "/bin/up"), "it leads to /ws, and a run"));
+    CHECK(strstr(judge(&trees, JUDGE_PROGRAM, "/bin/round"), "cannot follow"));
+    CHECK(strstr(judge(&trees, JUDGE_FILE, "/ws/missing/file"), in_workspace));
+    CHECK_STR(judge(&trees, JUDGE_FILE, "/etc/token"), "found");
+    unmake(&trees);
+}
+
+TEST(a_place_that_everybody_can_write_has_no_programs_but_may_have_files)
+{
+    struct trees trees = make();
+    machine_put("/loose/gh", "x");
+    machine_put("/sticky/gh", "x");
+    chmod(path_of("/loose"), 0777);
+    chmod(path_of("/sticky"), 01777);
+    CHECK(strstr(judge(&trees, JUDGE_PROGRAM, "/public/gh"), "everybody can write in /public"));
+    CHECK_STR(judge(&trees, JUDGE_FILE, "/public/gh"), "found");
+    CHECK(strstr(judge(&trees, JUDGE_PROGRAM, "/loose/gh"), "everybody can write it"));
+    CHECK_STR(judge(&trees, JUDGE_PROGRAM, "/sticky/gh"), "found");
+    if (geteuid() == 0 && lchown(path_of("/sticky/gh"), 12345, 12345) == 0)
+        CHECK(strstr(judge(&trees, JUDGE_PROGRAM, "/sticky/gh"), "it belongs to another user"));
+    chmod(path_of("/bin/gh"), 0777);
+    CHECK(strstr(judge(&trees, JUDGE_PROGRAM, "/bin/gh"), "everybody can write it"));
+    if (geteuid() == 0 && chown(path_of("/etc"), 0, 12345) == 0) {
+        chmod(path_of("/etc"), 0775);
+        CHECK(strstr(judge(&trees, JUDGE_PROGRAM, "/etc/token"), "another group can write it"));
+        CHECK(chown(path_of("/etc"), 0, 50) == 0 && chmod(path_of("/etc"), 02775) == 0);
+        CHECK_STR(judge(&trees, JUDGE_PROGRAM, "/etc/token"), "found");
+    }
+    unmake(&trees);
+}
+
+TEST(a_tree_is_the_same_by_another_path)
+{
+    struct trees trees = {0};
+    machine_make();
+    machine_put("/ws/tool", "x");
+    trees_add(&trees, &machine.arena, path_of("/ws"), false);
+    CHECK(rename(path_of("/ws"), path_of("/other")) == 0); /* stands for a mount at another place */
+    CHECK(strstr(judge(&trees, JUDGE_PROGRAM, "/other/tool"), "can write in /ws"));
+    unmake(&trees);
+}
+
+TEST(a_tree_that_is_made_later_is_known_by_its_path)
+{
+    struct trees trees = {0};
+    machine_make();
+    trees_add(&trees, &machine.arena, path_of("/later"), false);
+    machine_put("/later/tool", "x");
+    CHECK(strstr(judge(&trees, JUDGE_PROGRAM, "/later/tool"), "can write in /later"));
+    unmake(&trees);
+}
+
+/* A run that writes a workspace and a tree. */
+struct writing {
+    struct policy policy;
+    struct plan plan;
+};
+
+static struct writing *write_in(const char *workspace, const char *tree)
+{
+    struct writing *writing = arena_new(&machine.arena, struct writing);
+    writing->plan.policy = &writing->policy;
+    vec_push(&writing->policy.workspaces, (struct workspace){.path = workspace});
+    vec_push(&writing->plan.operations, (struct operation){.kind = OP_BIND_WRITE, .path = tree});
+    vec_push(&writing->plan.operations, (struct operation){.kind = OP_BIND_READ, .path = "/usr"});
+    return writing;
+}
+
+/* Is it known that a run can write there? "error" with the reason if that cannot be told. */
+static const char *is_known(const struct plan *plan, const char *path)
+{
+    const char *const environment[] = {arena_printf(&machine.arena, "HOME=%s", machine.path), NULL};
+    const struct outside outside = {.environment = environment, .plan = plan};
+    struct trees trees;
+    struct err err = {0};
+    int gathered = trees_gather(&outside, &machine.arena, &trees, &err);
+    const struct written_tree *tree = gathered < 0 ? NULL : trees_find(&trees, path, NULL);
+    const char *answer = gathered < 0 ? "error" : !tree ? "no" : tree->is_public ? "public" : "yes";
+    trees_free(&trees);
+    return answer;
+}
+
+TEST(the_trees_of_a_run_count_before_and_after_they_are_recorded)
+{
+    struct err err;
+    machine_make();
+    const char *state = path_of("/.local/state");
+    struct writing *first = write_in("/w/one", "/t/a"), *second = write_in("/w/two", "/t/line\nbreak/x");
+    CHECK_STR(is_known(&first->plan, "/w/one/x"), "yes");
+    CHECK_STR(is_known(&first->plan, "/t/a"), "yes");
+    CHECK_STR(is_known(&first->plan, "/usr/bin/x"), "no");
+    CHECK_STR(is_known(NULL, "/w/one/x"), "no");
+    CHECK(outside_record(state, &first->plan, &err) == 0 && outside_record(state, &first->plan, &err) == 0);
+    CHECK_STR(is_known(NULL, "/w/one/x"), "yes");
+    CHECK_STR(is_known(NULL, "/t/a/x"), "yes");
+    CHECK_STR(is_known(NULL, "/t/b"), "no");
+    CHECK(outside_record(state, &second->plan, &err) == 0);
+    CHECK(outside_record_tree(state, "/given", &err) == 0);
+    CHECK_STR(is_known(NULL, "/w/one/x"), "yes");
+    CHECK_STR(is_known(NULL, "/t/b"), "yes"); /* the directory above a line break */
+    CHECK_STR(is_known(NULL, "/given"), "yes");
+    CHECK_STR(is_known(NULL, path_of("/.local/state/bawn/sessions/x/upper/gh")), "yes");
+    CHECK_STR(is_known(NULL, path_of("/.local/share/bawn/x")), "yes");
+    CHECK_STR(is_known(NULL, path_of("/.cache/bawn/x")), "yes");
+    CHECK_STR(is_known(NULL, path_of("/.local/bin/x")), "public"); /* it lies in /tmp here */
+    CHECK_STR(is_known(NULL, "/tmp/x"), "public");
+    CHECK_STR(is_known(NULL, "/"), "no");
+    vec_free(&first->policy.workspaces);
+    vec_free(&first->plan.operations);
+    vec_free(&second->policy.workspaces);
+    vec_free(&second->plan.operations);
+    machine_remove();
+}
+
+TEST(half_a_line_of_the_record_is_no_tree_above)
+{
+    struct err err;
+    machine_make();
+    machine_put("/.local/state/bawn/written", "/w/one\n/home/u");
+    CHECK(outside_record_tree(path_of("/.local/state"), "/w/two", &err) == 0);
+    CHECK_STR(is_known(NULL, "/home/u/bin/x"), "no");
+    CHECK_STR(is_known(NULL, "/w/one"), "yes");
+    CHECK_STR(is_known(NULL, "/w/two"), "yes");
+    machine_remove();
+}
+
+TEST(a_record_that_cannot_be_read_is_an_error)
+{
+    struct err err;
+    machine_make();
+    machine_put("/.local/state/bawn/written", NULL);
+    CHECK_STR(is_known(NULL, "/w"), "error");
+    CHECK_INT(outside_record_tree(path_of("/.local/state"), "/w", &err), -1);
+    machine_remove();
+}
+
+TEST(sessions_before_there_was_a_record_say_their_workspace)
+{
+    struct err err;
+    machine_make();
+    machine_put(
+        "/.local/state/bawn/sessions/app-1/journal.jsonl",
+        "{\"n\":1,\"at\":\"2026-01-31T12:00:00.000Z\",\"event\":\"start\",\"workspace\":\"/w/old\",\"chain\":\"x\"}\n");
+    CHECK_STR(is_known(NULL, "/w/old/x"), "yes");
+    CHECK(outside_record_tree(path_of("/.local/state"), "/w/new", &err) == 0);
+    CHECK_STR(is_known(NULL, "/w/old/x"), "yes");
+    CHECK_STR(is_known(NULL, "/w/new/x"), "yes");
+    machine_remove();
+}
+
+TEST(an_interpreter_is_judged_like_the_program)
+{
+    struct trees trees = make();
+    put_program("/bin/by-path", arena_printf(&machine.arena, "#! %s -u\n", path_of("/ws/inside")));
+    put_program("/bin/by-env", "#!/usr/bin/env -S tool -x\n");
+    put_program("/bin/relative", "#!ws/inside\n");
+    put_program("/bin/plain", "#!/bin/sh -e\n");
+    machine_link("/bin/tool", "../ws/inside");
+    CHECK_STR(judge_one(&trees, "/bin/plain"), "found");
+    CHECK_STR(judge_one(&trees, "/bin/elf"), "found");
+    CHECK_STR(judge_one(&trees, "/etc/token"), "missing");
+    CHECK(strstr(judge_one(&trees, "/bin/by-path"), "of its interpreter, /ws/inside"));
+    CHECK(strstr(judge_one(&trees, "/bin/by-env"), "of its interpreter, /bin/tool"));
+    CHECK(strstr(judge_one(&trees, "/bin/relative"), "is not an absolute path"));
+    unmake(&trees);
+}
+
+TEST(path_keeps_only_directories_that_no_run_writes)
+{
+    struct trees trees = make();
+    machine_link("/alias", "ws/.venv/bin");
+    const char *list = arena_printf(
+        &machine.arena, ":.:node_modules/.bin:%s:%s:%s:%s:%s:%s:", path_of("/ws/.venv/bin"),
+        path_of("/alias"), machine.path, path_of("/bin"), path_of("/missing"), path_of("/public"));
+    struct judged_path path = judge_search_path(&trees, &machine.arena, list);
+    CHECK_STR(path.text, path_of("/bin"));
+    CHECK_INT(path.left_out_count, 7);
+    unmake(&trees);
+}
+
+TEST(the_words_of_a_shell_command_are_judged)
+{
+    struct trees trees = make();
+    machine_link("/bin/tool", "../ws/inside");
+    const char *own = path_of("/bin"),
+               *both = arena_printf(&machine.arena, "%s:%s", path_of("/ws/.venv/bin"), own);
+    const struct {
+        const char *list, *command, *answer;
+    } table[] = {
+        {own, "gh auth token", "found"},
+        {own, "gh auth token | tr -d x >/dev/null 2>&1", "found"},
+        {both, "gh auth token", "found"},
+        {own, "tool", "tool"},
+        {own, "elf && tool", "tool"},
+        {own, "X=1 exec 'tool' -v", "tool"},
+        {own, "~/ws/inside", "/ws/inside"},
+        {own, "\"$HOME/ws/inside\"", "/ws/inside"},
+        {own, "python3 ~/ws/helper.py", "/ws/helper.py"},
+        {own, "gh --config=~/ws/x", "/ws/x"},
+        {own, "gh \"$BAWN_WORKSPACE/x\"", "found"},
+        {own, "gh >>~/ws/log", "/ws/log"},
+        {own, "gh >>~/public/log", "found"},
+        {own, "~/public/gh", "/public"},
+        {own, "sh -ec 'cd ~/ws && ./x'", "/ws"},
+        {own, "sh -c \"exec 'tool' -v\"", "tool"},
+        {own, "echo 'it is in ~/ws/x'", "found"},
+        {own, "echo \"$(tool)\"", "tool"},
+        {own, "echo `tool -v`", "tool"},
+        {own, "x=\"a `elf; tool`\"", "tool"},
+        {own, "echo \"$(echo $(tool))\"", "tool"},
+        {own, "echo \"$((1 + 2)) ${X}\"", "found"},
+        {own, "echo \"$(\"", "found"},
+        {own, "", "found"},
+    };
+    for (size_t i = 0; i < array_len(table); i++) {
+        const char *answer = judge_command(&trees, table[i].list, table[i].command);
+        if (!CHECK(strstr(answer, table[i].answer)) ||
+            !CHECK(!strcmp(table[i].answer, "found") || strstr(answer, "not used")))
+            printf("# %s: %s\n", table[i].command, answer);
+    }
+    unlink(path_of("/bin/gh"));
+    CHECK(strstr(judge_command(&trees, both, "gh auth token"), "is left out of PATH"));
+    unmake(&trees);
+}
+
+TEST(the_environment_is_a_short_list)
+{
+    struct trees trees = make();
+    const char *const given[] = {"HOME=/root",
+                                 "LC_ALL=C",
+                                 "GIT_SSH_COMMAND=x",
+                                 "LD_PRELOAD=x",
+                                 "PYTHONPATH=x",
+                                 "NODE_OPTIONS=x",
+                                 "PERL5OPT=x",
+                                 "RUBYOPT=x",
+                                 "BASH_ENV=x",
+                                 "ENV=x",
+                                 "SHELLOPTS=x",
+                                 "BASH_FUNC_gh%%=() { x; }",
+                                 "PATH=x",
+                                 arena_printf(&machine.arena, "XDG_CONFIG_HOME=%s", path_of("/ws/x")),
+                                 arena_printf(&machine.arena, "XDG_CONFIG_DIRS=/etc/xdg:%s", path_of("/ws")),
+                                 arena_printf(&machine.arena, "XDG_RUNTIME_DIR=%s", path_of("/public")),
+                                 "LESS=R",
+                                 NULL};
+    const char *const facts[] = {"LESS=FRX", NULL};
+    const struct outside outside = {.environment = given};
+    const struct judged_path path = {.text = "/usr/bin"};
+    const char *const *list = environment_for(&outside, &trees, &machine.arena, &path, facts);
+    auto_buf struct buf names = {0};
+    for (; *list; list++)
+        buf_printf(&names, "%.*s ", (int)strcspn(*list, "="), *list);
+    CHECK_STR(buf_text(&names), "HOME LC_ALL XDG_RUNTIME_DIR PATH LESS ");
+    unmake(&trees);
+}
+
+UNIT_MAIN()
