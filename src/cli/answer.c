@@ -78,11 +78,34 @@ static int become_raw(struct answering *answering, struct err *err)
     raw.c_cflag = (raw.c_cflag & ~(tcflag_t)(CSIZE | PARENB)) | CS8 | CREAD;
     raw.c_cc[VMIN] = 1;
     raw.c_cc[VTIME] = 0;
-    if (tcsetattr(answering->fd, TCSANOW, &raw) < 0 || tcflush(answering->fd, TCIFLUSH) < 0)
+    answering->size = (struct winsize){0};
+    (void)ioctl(answering->fd, TIOCGWINSZ, &answering->size);
+    if (tcsetattr(answering->fd, TCSANOW, &raw) < 0 || tcflush(answering->fd, TCIFLUSH) < 0 ||
+        tcgetattr(answering->fd, &answering->raw) < 0)
         return err_sys(err, errno, "this terminal takes no modes");
     answering->is_raw = true;
     answering->keyboard = (struct keyboard){0};
     return 0;
+}
+
+/* Has nobody set other modes or another size since? They decide which bytes arrive, and what a person sees. */
+static bool is_as_it_was(const struct answering *answering)
+{
+    const struct termios *raw = &answering->raw;
+    struct termios now;
+    struct winsize size = {0};
+    int discipline = N_TTY;
+    if (tcgetattr(answering->fd, &now) < 0 || ioctl(answering->fd, TIOCGETD, &discipline) < 0)
+        return false;
+    (void)ioctl(answering->fd, TIOCGWINSZ, &size);
+    return now.c_iflag == raw->c_iflag && now.c_oflag == raw->c_oflag && now.c_cflag == raw->c_cflag &&
+           now.c_lflag == raw->c_lflag && memcmp(now.c_cc, raw->c_cc, sizeof(now.c_cc)) == 0 &&
+           discipline == N_TTY && size.ws_row == answering->size.ws_row && size.ws_col == answering->size.ws_col;
+}
+
+static bool is_kept(const struct answering *answering)
+{
+    return is_as_it_was(answering) && still_is_unbroken(answering);
 }
 
 /* --- a key ---------------------------------------------------------------------------------------------------------- */
@@ -185,7 +208,7 @@ static char await_quiet(struct answering *answering, const struct answer_questio
         clock_gettime(CLOCK_MONOTONIC, &looked);
         if (is_over(question))
             return KEY_OVER;
-        if (!still_is_unbroken(answering))
+        if (!is_kept(answering))
             return KEY_BROKEN;
     }
     answering->keyboard = (struct keyboard){0};
@@ -273,13 +296,13 @@ static char try_once(struct answering *answering, const struct answer_question *
     if (become_raw(answering, err) < 0 || show_question(answering, question, err) < 0)
         return KEY_UNSURE;
     err_set(err, "something inside goes on running whenever it is stopped");
-    char key = still_is_unbroken(answering) ? await_quiet(answering, question) : KEY_BROKEN;
+    char key = is_kept(answering) ? await_quiet(answering, question) : KEY_BROKEN;
     if (key)
         return key;
     show(answering, question->line);
     key = await_key(answering, question, !answering->still.count);
     bool is_answer = key >= ' ' || key == '\n';
-    return is_answer && !still_is_unbroken(answering) ? KEY_BROKEN : key;
+    return is_answer && !is_kept(answering) ? KEY_BROKEN : key;
 }
 
 /* Everything inside goes on, and a key only says that the person is back. */

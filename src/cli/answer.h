@@ -18,7 +18,8 @@
  *   QUIET    A second passes without a key, where a command is or was, and for questions from inside: a person may be typing for it. So it is before each
  *            key that counts, also after one that meant nothing.
  *   KEY      One key counts, if it comes alone. Control strings are read to their ends and ignored (base/keyboard.h).
- *   KEPT     Each of the sessions says that nothing inside has run since STILL. If it has, the key is dropped.
+ *   KEPT     Each of the sessions says that nothing inside has run since STILL, and the terminal has the modes and the size that it had at RAW. If
+ *            not, the key is dropped.
  *
  * Invariants
  *
@@ -32,6 +33,7 @@
  */
 #pragma once
 
+#include <sys/ioctl.h>
 #include <sys/types.h>
 #include <termios.h>
 
@@ -53,6 +55,8 @@ struct answering {
     bool had_command;    /* a command had the terminal just now */
     bool is_raw;
     struct termios before; /* the terminal's modes */
+    struct termios raw;    /* and those that bawn has set */
+    struct winsize size;
     struct keyboard keyboard;
     VEC(int) still; /* connections to sessions that stand still */
 };

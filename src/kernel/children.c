@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/attr.h"
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/text.h"
@@ -86,41 +87,59 @@ static uint64_t field(const char *after_name, int number)
     return at && text_take_number(&at, &value) ? value : 0;
 }
 
-/* Looks at a process or thread in its directory. *ret_threads is how many the process has. */
-static struct process_look look_at(int directory_fd, uint64_t *ret_threads)
+/* Looks at a process or thread in its directory. */
+static struct process_look look_at(int directory_fd)
 {
     char text[1024];
     const char *end = strrchr(read_text(directory_fd, "stat", text, sizeof(text)), ')');
-    *ret_threads = 0;
     if (!end || end[1] != ' ')
         return (struct process_look){0};
     const char *fields = end + 2;
-    struct process_look look = {*fields, (pid_t)field(fields, 4), field(fields, 22), 0};
-    *ret_threads = field(fields, 20);
-    look.runs = field(read_text(directory_fd, "schedstat", text, sizeof(text)), 5);
-    return look;
-}
-
-static bool has_ended(char state)
-{
-    return state == 'Z' || state == 'X' || state == '\0';
+    return (struct process_look){*fields, (pid_t)field(fields, 4), field(fields, 22)};
 }
 
 struct process_look process_look(int process_fd)
 {
-    uint64_t threads_count, ignored;
-    struct process_look look = look_at(process_fd, &threads_count);
-    if (!has_ended(look.state) || threads_count < 2)
-        return look;
+    return look_at(process_fd);
+}
+
+static unsigned liveliness(char state)
+{
+    static const char *const from_dead[] = {"ZX", "T", "t", "D"};
+    unsigned rank = 0;
+    while (state && rank < array_len(from_dead) && !strchr(from_dead[rank], state))
+        rank++;
+    return rank;
+}
+
+/* Looks at one thread, and adds to the hash what changes when it runs. */
+static struct process_look look_at_thread(int threads_fd, const char *number, struct blake2b *hash,
+                                          bool *ret_counted)
+{
+    char text[128];
+    auto_fd int fd = openat(threads_fd, number, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct process_look look = look_at(fd);
+    uint64_t thread = 0, runs = field(read_text(fd, "schedstat", text, sizeof(text)), 5);
+    (void)text_take_number(&number, &thread);
+    const uint64_t mark[] = {thread, look.start, runs};
+    blake2b_add(hash, mark, sizeof(mark));
+    if (!runs && liveliness(look.state))
+        *ret_counted = false;
+    return look;
+}
+
+struct process_look process_look_whole(int process_fd, struct blake2b *hash, bool *ret_counted)
+{
+    struct process_look look = look_at(process_fd);
     auto_dir DIR *threads = list_threads(process_fd);
+    if (!threads && liveliness(look.state))
+        *ret_counted = false;
     for (const struct dirent *entry; threads && (entry = readdir(threads));) {
-        auto_fd int thread = entry->d_name[0] == '.'
-                                 ? -1
-                                 : openat(dirfd(threads), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        struct process_look other = look_at(thread, &ignored);
-        if (has_ended(look.state))
-            look.state = has_ended(other.state) ? look.state : other.state;
-        look.runs += other.runs;
+        if (entry->d_name[0] == '.')
+            continue;
+        struct process_look other = look_at_thread(dirfd(threads), entry->d_name, hash, ret_counted);
+        if (liveliness(other.state) > liveliness(look.state))
+            look.state = other.state;
     }
     return look;
 }

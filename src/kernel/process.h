@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/attr.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/vec.h"
 
 /*
@@ -162,11 +163,19 @@ struct process_look {
     char state;     /* 'R', 'S', 'T' …; '\0' where there is no such process */
     pid_t parent;   /* 0: none that can be seen from here */
     uint64_t start; /* with its number this is one process and no other */
-    uint64_t runs;  /* how often it was given a processor; 0 where the kernel does not count that */
 };
 
-/* A process whose first thread has ended is looked at in its first thread that has not. */
+/* The state is that of its first thread alone. */
 struct process_look process_look(int process_fd);
+
+/*
+ * Looks at every thread. The state is that of the thread which is furthest from standing still: running or asleep, then D, then stopped by a tracer,
+ * then stopped, then dead. A process has threads that do not run while others do: its first one has ended, waits in vfork(), or is traced.
+ *
+ * Each thread's number, start, and how often it was given a processor go into the hash: if nothing of it ran between two looks, they add the
+ * same. *ret_counted is set to false if the kernel does not count that. It is not changed otherwise.
+ */
+struct process_look process_look_whole(int process_fd, struct blake2b *hash, bool *ret_counted);
 
 /* False if the process ignores the signal, or is gone. */
 bool process_may_be_stopped_by(pid_t process, int signal_number);

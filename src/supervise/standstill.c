@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/fd.h"
@@ -30,25 +31,24 @@ static bool is_among(const inside_list *list, struct inside_process process)
 struct pass {
     struct standstill *standstill;
     inside_list found;
-    bool any_ran;
-    uint64_t runs; /* of all together */
+    bool any_runs, is_counted;
+    struct blake2b marks; /* of all together */
 };
 
 /*
- * Stops a process unless it is stopped, traced or dead. One in state D stops before it runs another instruction of its own, and may wait
- * there for a child that is stopped (vfork).
+ * Stops a process unless all of it is stopped or dead. One that is traced is sent the signal as well: its tracer can let it go on. In state D a thread
+ * runs no instruction of its own before it stops, and may wait there for a child that is stopped (vfork).
  */
 static void meet(struct pass *pass, int process_fd, pid_t pid, const struct process_look *look)
 {
     struct inside_process process = {pid, look->start};
     inside_list *stopped = &pass->standstill->stopped;
-    pass->runs += look->runs;
     vec_push(&pass->found, process);
-    if (look->state == 'T' || look->state == 't' || look->state == 'Z' || look->state == 'X' ||
+    if (look->state == 'T' || look->state == 'Z' || look->state == 'X' ||
         !process_signal(process_fd, SIGSTOP))
         return;
     bool is_known = is_among(stopped, process);
-    pass->any_ran |= look->state != 'D' || !is_known;
+    pass->any_runs |= look->state != 't' && (look->state != 'D' || !is_known);
     if (!is_known)
         vec_push(stopped, process);
 }
@@ -59,8 +59,10 @@ static void meet_child(struct pass *pass, int parent_fd, pid_t parent, pid_t chi
     auto_fd int fd = process_open(child);
     struct process_look look = process_look(fd);
     bool is_inside = look.parent == first || (look.parent == parent && process_signal(parent_fd, 0));
-    if (look.state != '\0' && is_inside)
-        meet(pass, fd, child, &look);
+    if (look.state == '\0' || !is_inside)
+        return;
+    look = process_look_whole(fd, &pass->marks, &pass->is_counted);
+    meet(pass, fd, child, &look);
 }
 
 static void meet_children(struct pass *pass, struct inside_process parent)
@@ -79,7 +81,7 @@ static bool stop_all(struct pass *pass, struct timespec began)
 {
     pid_t first = pass->standstill->launched->pid;
     auto_fd int fd = process_open(first);
-    struct process_look look = process_look(fd);
+    struct process_look look = process_look_whole(fd, &pass->marks, &pass->is_counted);
     meet(pass, fd, first, &look);
     size_t i = 0;
     for (; i < pass->found.count && i < MOST_PROCESSES && !is_late(began); i++)
@@ -87,17 +89,31 @@ static bool stop_all(struct pass *pass, struct timespec began)
     return i == pass->found.count;
 }
 
+/* The same, as a stock. Returns whether it was complete. */
+static bool take_stock(struct standstill *standstill, struct timespec began, struct standstill_stock *ret_stock)
+{
+    struct pass pass = {.standstill = standstill, .is_counted = true};
+    blake2b_begin(&pass.marks);
+    bool is_whole = stop_all(&pass, began);
+    *ret_stock = (struct standstill_stock){.any_runs = pass.any_runs, .is_counted = pass.is_counted};
+    blake2b_end(&pass.marks, ret_stock->marks);
+    vec_free(&pass.found);
+    return is_whole;
+}
+
+/* Did nothing run between two looks? */
+static bool is_same_stock(const struct standstill_stock *before, const struct standstill_stock *now)
+{
+    return !now->any_runs && memcmp(before->marks, now->marks, sizeof(now->marks)) == 0;
+}
+
 static bool stop_by_signals(struct standstill *standstill, struct timespec began)
 {
-    struct standstill_stock before = {.any_ran = true};
+    struct standstill_stock before = {.any_runs = true}, now;
     bool is_still = false;
-    for (bool is_whole = true; is_whole && !is_still;) {
-        struct pass now = {.standstill = standstill};
-        is_whole = stop_all(&now, began);
-        is_still = is_whole && !before.any_ran && !now.any_ran && before.runs == now.runs &&
-                   before.count == now.found.count;
-        before = (struct standstill_stock){now.any_ran, now.runs, now.found.count};
-        vec_free(&now.found);
+    for (bool is_whole = true; is_whole && !is_still; before = now) {
+        is_whole = take_stock(standstill, began, &now);
+        is_still = is_whole && !before.any_runs && is_same_stock(&before, &now);
         if (!is_still)
             pause_microseconds(PAUSE);
     }
@@ -105,24 +121,16 @@ static bool stop_by_signals(struct standstill *standstill, struct timespec began
     return is_still;
 }
 
-/* Did nothing run between two looks? */
-static bool is_same_stock(const struct standstill_stock *before, const struct standstill_stock *now)
-{
-    return !now->any_ran && before->runs == now->runs && before->count == now->count;
-}
-
-/* Nothing has run since all stood still: the same processes are there, and none of them was given a processor. */
+/* Nothing has run since all stood still: the same threads are there, and none of them was given a processor. */
 static bool nothing_ran(struct standstill *standstill)
 {
     if (standstill->is_by_cgroup)
         return cgroup_is_frozen(&standstill->launched->cgroup);
     struct timespec began;
+    struct standstill_stock found;
     clock_gettime(CLOCK_MONOTONIC, &began);
-    struct pass now = {.standstill = standstill};
-    bool is_whole = stop_all(&now, began);
-    struct standstill_stock found = {now.any_ran, now.runs, now.found.count};
-    vec_free(&now.found);
-    return is_whole && is_same_stock(&standstill->stock, &found);
+    return take_stock(standstill, began, &found) && found.is_counted &&
+           is_same_stock(&standstill->stock, &found);
 }
 
 static bool wait_until_frozen(const struct standstill *standstill, struct timespec began)

@@ -9,8 +9,9 @@
  *   1. Nobody outside is signalled, whoever gets the number of a process that has ended. A process is opened first (kernel/children.c) and
  *      then counts as inside if its parent does, which is there too, or if its parent is process 1, which nobody has waited for.
  *   2. One or two descriptors are open at a time, however many processes there are.
- *   3. All stands still when two passes one after the other find that none runs, and that none was given a processor in between: processes
- *      that continue each other and stop themselves are never seen running.
+ *   3. All stands still when two passes one after the other find that no thread runs, and that none was given a processor in between: processes
+ *      that continue each other and stop themselves are never seen running. Every thread counts: the first one may wait in vfork(), be traced, or
+ *      have ended, while others run.
  *
  * By signals this is no wall: processes that run can continue others as fast as they are stopped. Then the standstill is not reached, and the
  * caller is told. Nor does it have to last: a timer of a process's own can continue it. The kernel counts how often each process was given a
@@ -22,6 +23,7 @@
 #include <stdbool.h>
 
 #include "base/attr.h"
+#include "base/hash.h"
 #include "kernel/process.h"
 #include "launch/launch.h"
 
@@ -33,9 +35,9 @@ typedef VEC(struct inside_process) inside_list;
 
 /* What a look at all processes has found. */
 struct standstill_stock {
-    bool any_ran;
-    uint64_t runs; /* of all together */
-    size_t count;
+    bool any_runs;
+    bool is_counted;                   /* how often each thread was given a processor is known */
+    unsigned char marks[BLAKE2B_SIZE]; /* of all threads together: the same while none runs */
 };
 
 struct standstill {

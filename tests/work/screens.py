@@ -95,8 +95,9 @@ class Silent(Answering):
 def xterm_js_folder():
     """@xterm/headless, installed once into a cache."""
     scratch.need("node", "npm")
-    folder = pathlib.Path(os.environ.get("BAWN_XTERM_JS") or "/var/tmp/bawn-xterm-js")
+    folder = pathlib.Path(os.environ.get("BAWN_XTERM_JS") or "/var/cache/bawn-tests/xterm-js")
     if not (folder / "node_modules/@xterm/headless").exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
         own = pathlib.Path(tempfile.mkdtemp(prefix="bawn-xterm-js-", dir=folder.parent))
         done = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--prefix", own, "--cache", own / "cache", "@xterm/headless@6"],
                               check=False, capture_output=True, text=True)
