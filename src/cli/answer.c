@@ -28,6 +28,7 @@ enum {
     AWAY = 60 * 1000, /* a person who has not answered by then is away: what runs inside goes on */
     TRIES = 4,
     BURST_LARGEST = 65536,
+    WITH_CONTROL = 5, /* as terminals number the keys that are held down */
 };
 
 /* What one try has come to, beside a key. These bytes are no keys here. */
@@ -100,7 +101,8 @@ static bool is_as_it_was(const struct answering *answering)
     (void)ioctl(answering->fd, TIOCGWINSZ, &size);
     return now.c_iflag == raw->c_iflag && now.c_oflag == raw->c_oflag && now.c_cflag == raw->c_cflag &&
            now.c_lflag == raw->c_lflag && memcmp(now.c_cc, raw->c_cc, sizeof(now.c_cc)) == 0 &&
-           discipline == N_TTY && size.ws_row == answering->size.ws_row && size.ws_col == answering->size.ws_col;
+           discipline == N_TTY && size.ws_row == answering->size.ws_row &&
+           size.ws_col == answering->size.ws_col;
 }
 
 static bool is_kept(const struct answering *answering)
@@ -112,6 +114,7 @@ static bool is_kept(const struct answering *answering)
 
 /* What came together. */
 struct burst {
+    bool is_cut; /* more comes */
     size_t keys, sequences;
     char first, last; /* of the keys */
     char arrow;       /* the key that the only sequence means, or '\0' */
@@ -119,8 +122,12 @@ struct burst {
 
 static char meaning_of(const struct keyboard *keyboard)
 {
+    const uint32_t *numbers = keyboard->parameters;
+    if (keyboard->is_plain_csi &&
+        keyboard->key == 'u') /* Ctrl-C, where a program has asked for keys as sequences */
+        return numbers[0] == 'c' && numbers[1] == WITH_CONTROL ? KEY_CANCEL : '\0';
     if (keyboard->is_plain_csi && keyboard->key == '~')
-        return keyboard->parameters[0] == 6 ? ' ' : '\0';
+        return numbers[0] == 6 ? ' ' : '\0';
     return keyboard->key == 'A' ? 'k' : keyboard->key == 'B' ? 'j' : '\0';
 }
 
@@ -147,6 +154,7 @@ static bool read_burst(struct answering *answering, struct burst *ret_burst)
             }
         }
     } while (most && poll(&ready, 1, keyboard->state == KEYBOARD_GROUND ? ALONE : SEQUENCE) > 0);
+    ret_burst->is_cut = !most;
     return true;
 }
 
@@ -159,11 +167,15 @@ static char key_of(struct answering *answering, const struct burst *burst)
         answering->keyboard = (struct keyboard){0};
         return KEY_CANCEL;
     }
+    bool is_rest = answering->was_cut;
+    answering->was_cut = burst->is_cut;
     char key = burst->first == '\r' ? '\n' : burst->first;
     bool is_key = key >= ' ' || key == '\n' || key == KEY_CANCEL || key == KEY_END || key == KEY_STOP;
-    if (is_whole && !burst->sequences && (burst->keys == 1 || is_entered))
+    if (burst->is_cut || is_rest || !is_whole)
+        return '\0';
+    if (!burst->sequences && (burst->keys == 1 || is_entered))
         return is_key ? key : '\0';
-    return is_whole && !burst->keys ? burst->arrow : '\0';
+    return !burst->keys ? burst->arrow : '\0';
 }
 
 static int milliseconds_left(struct timespec began, int milliseconds)
@@ -253,17 +265,27 @@ static void show(const struct answering *answering, const char *text)
     fflush(answering->out);
 }
 
-/* What hides or doubles a question: an open string, colours that are those of the background, old text below. Clicks would type. */
+/*
+ * What hides or doubles a question: an open string, colours that are those of the background, old text below (also where it is protected from being
+ * erased), pictures above the text. What keeps an answer from bawn: clicks that type, a locked keyboard, keys that are sent as sequences.
+ */
 static void clear_place(const struct answering *answering)
 {
-    static const char *const without_colours[] = {"linux", "vt100", "vt102", "vt220"};
+    static const char *const simple[] = {"linux", "vt100", "vt102", "vt220"};
+    static const char reset[] = "\033[!p\033[=0u\033[>4m", unlock[] = "\033[2l", below[] = "\n\033[J";
     static const char colours[] = "\033]104\033\\\033]110\033\\\033]111\033\\";
-    static const char clicks[] = "\033[?9l\033[?1000l\033[?1001l\033[?1002l\033[?1003l", below[] = "\n\033[J";
+    static const char palette[] = "\033]R\033[39;49m\033[8]", pictures[] = "\033_Ga=d,d=A\033\\";
+    static const char clicks[] = "\033[?9l\033[?1000l\033[?1001l\033[?1002l\033[?1003l";
     const char *kind = caller_variable(&answering->world->caller, "TERM");
     put_terminal_right(answering->out);
-    if (kind && !text_is_among(kind, without_colours, array_len(without_colours)))
-        fputs(colours, answering->out);
-    fprintf(answering->out, "%s%s", clicks, below);
+    if (strcmp(kind, "linux") == 0)
+        fputs(palette, answering->out);
+    if (!text_is_among(kind, simple, array_len(simple)))
+        fprintf(answering->out, "%s%s", reset, colours);
+    if (text_starts_with(kind, "xterm")) /* tmux and screen would take it for a title */
+        fputs(pictures, answering->out);
+    put_terminal_right(answering->out); /* lines do not end at the margin after a reset */
+    fprintf(answering->out, "%s%s%s", unlock, clicks, below);
 }
 
 /* SHOWN and DRAINED. */
@@ -271,8 +293,12 @@ static int show_question(const struct answering *answering, const struct answer_
                          struct err *err)
 {
     bool is_needed = must_be_sure(answering), is_possible = drain_is_possible(answering);
+    const struct screen *screen = answering->world->screen;
     if (is_needed && is_possible)
         clear_place(answering);
+    if (answering->still.count && !*question->text && screen)
+        show(answering,
+             buf_text(&screen->shown)); /* what the question is about: it could be painted over before */
     show(answering, question->text);
     if (is_possible && drain(answering, is_needed ? ANSWERS_WITHIN : ANSWERS_SOON))
         return 0;
@@ -291,8 +317,9 @@ static void stop_job(void)
 /* One try, from STILL to KEPT. */
 static char try_once(struct answering *answering, const struct answer_question *question, struct err *err)
 {
-    if (still_begin(answering, err) < 0)
-        return KEY_BROKEN;
+    int still = still_begin(answering, err);
+    if (still)
+        return still < 0 ? KEY_UNSURE : KEY_BROKEN;
     if (become_raw(answering, err) < 0 || show_question(answering, question, err) < 0)
         return KEY_UNSURE;
     err_set(err, "something inside goes on running whenever it is stopped");
@@ -323,7 +350,7 @@ static void say_unsure(const struct answering *answering, const struct answer_qu
                 question->elsewhere ? question->elsewhere : "run it in another terminal");
 }
 
-char answer_take(struct answering *answering, const struct answer_question *question)
+static char take(struct answering *answering, const struct answer_question *question)
 {
     for (int broken = 0;;) {
         struct err err = {0};
@@ -343,6 +370,21 @@ char answer_take(struct answering *answering, const struct answer_question *ques
             say_unsure(answering, question, &err);
         return key == KEY_OVER ? '\0' : key;
     }
+}
+
+char answer_take(struct answering *answering, const struct answer_question *question)
+{
+    struct screen *screen = answering->world->screen;
+    fflush(answering->world->out);
+    fflush(answering->world->err);
+    if (screen)
+        screen->is_asking = true;
+    char key = take(answering, question);
+    if (screen) {
+        screen->is_asking = false;
+        screen_forget(screen);
+    }
+    return key;
 }
 
 char answer_idle(struct answering *answering, int wake_fd, int milliseconds)

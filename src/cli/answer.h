@@ -58,6 +58,7 @@ struct answering {
     struct termios raw;    /* and those that bawn has set */
     struct winsize size;
     struct keyboard keyboard;
+    bool was_cut;   /* what comes next belongs to what was read before */
     VEC(int) still; /* connections to sessions that stand still */
 };
 

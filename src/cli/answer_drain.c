@@ -20,13 +20,19 @@ enum {
     FLOOD_SECONDS = 5, /* of answers to others */
 };
 
+/* The descriptor behind the stream. */
+static int answer_shown_at(const struct answering *answering)
+{
+    return answering->out == answering->world->err ? STDERR_FILENO : STDOUT_FILENO;
+}
+
 bool drain_is_possible(const struct answering *answering)
 {
     static const char *const without[] = {"", "dumb", "unknown"};
     const char *kind = caller_variable(&answering->world->caller, "TERM");
     uint64_t number = terminal_number(answering->fd);
     return kind && !text_is_among(kind, without, array_len(without)) && number &&
-           terminal_number(fileno(answering->out)) == number;
+           terminal_number(answer_shown_at(answering)) == number;
 }
 
 /* A number below a limit, each as likely as any other. */
@@ -100,7 +106,7 @@ bool drain(const struct answering *answering, int patience)
     enum { TRIES = 2 };
     for (int i = 0; i < TRIES; i++) {
         auto_buf struct buf query = {0}, answer = {0};
-        if (!make_places(fileno(answering->out), &query, &answer))
+        if (!make_places(answer_shown_at(answering), &query, &answer))
             return false;
         fwrite(query.bytes, 1, query.size, answering->out);
         if (fflush(answering->out) != 0)

@@ -26,9 +26,11 @@ int still_begin(struct answering *answering, struct err *err)
         bool asks = answering->session && strcmp(answering->session, running.at[i]) == 0;
         bool is_any = !terminal || (asks && is_in_multiplexer(answering->world));
         int fd = -1;
-        if (control_hold_still(running_folder(&loaded, running.at[i]), is_any ? 0 : terminal, &fd, err) < 0) {
+        int result =
+            control_hold_still(running_folder(&loaded, running.at[i]), is_any ? 0 : terminal, &fd, err);
+        if (result) {
             still_end(answering);
-            return -1;
+            return result;
         }
         if (fd >= 0)
             vec_push(&answering->still, fd);

@@ -119,7 +119,7 @@ static size_t columns_of(const struct world *world)
     struct winsize size;
     if (!world->out_is_terminal)
         return SIZE_MAX; /* a program reads lines */
-    size_t columns = ioctl(fileno(world->out), TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : USUAL;
+    size_t columns = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : USUAL;
     return (columns < LEAST ? LEAST : columns > MOST ? MOST : columns) - 1;
 }
 

@@ -98,6 +98,10 @@ int main(int argument_count, char **arguments)
         .err_is_terminal = isatty(STDERR_FILENO),
         .screen = &screen,
     };
+    if (world.in_is_terminal && world.out_is_terminal)
+        world.out = screen_stream(&screen, stdout);
+    if (world.in_is_terminal && world.err_is_terminal)
+        world.err = screen_stream(&screen, stderr);
     world_set_speaker(&world);
     survive_file_limit();
     if (!has_stack()) {
@@ -120,7 +124,7 @@ int main(int argument_count, char **arguments)
     char account[ACCOUNT_LARGEST];
     world.caller.account_home = account_home(&world, account);
     int status = bawn_main(&world, argument_count, arguments);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
+    if (fflush(world.out) != 0 || ferror(world.out)) {
         say_problem(&world, "the output could not be written", NULL);
         return EXIT_REFUSED;
     }

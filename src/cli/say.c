@@ -123,7 +123,7 @@ static void speaker_show_progress(const struct speaker *speaker, const char *lin
     enum { USUAL_COLUMNS = 80, MOST_COLUMNS = 200 };
     const struct world *world = world_of(speaker);
     struct winsize size;
-    int fd = fileno(world->err);
+    int fd = STDERR_FILENO;
     if (tcgetpgrp(fd) != getpgrp())
         return;
     int columns = ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : USUAL_COLUMNS;
@@ -142,7 +142,7 @@ static void speaker_command_ended(const struct speaker *speaker)
     world->screen->had_command = true;
     world->screen->is_spoilt = knows_escapes(world);
     /* Whoever asks there next may be another process. */
-    if (world->screen->is_spoilt && tcgetpgrp(fileno(world->err)) == getpgrp())
+    if (world->screen->is_spoilt && tcgetpgrp(STDERR_FILENO) == getpgrp())
         put_right(world);
 }
 

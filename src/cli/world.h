@@ -3,19 +3,14 @@
 
 #include <stdio.h>
 
+#include "cli/screen.h"
 #include "session/caller.h"
-
-/* The terminal of `err`. */
-struct screen {
-    bool had_command; /* in this process */
-    bool is_spoilt;   /* and nothing was written there since */
-};
 
 struct world {
     struct caller caller;
     struct speaker speaker; /* the caller's; set by world_set_speaker() */
     bool repairs;           /* repair killed sessions before a verb that deals with sessions */
-    FILE *in, *out, *err;
+    FILE *in, *out, *err;   /* the last two may have no descriptor of their own */
     bool in_is_terminal, out_is_terminal, err_is_terminal;
     struct screen *screen; /* may be NULL */
 };

@@ -39,6 +39,7 @@ static void begin_session(struct run *run)
     if (session_begin(arena, state, workspace, session, &err) < 0 ||
         outside_record(state, &loaded->plan, &err) < 0)
         caller_say_err(&run->caller, &err);
+    control_announce(session->folder_fd);
     run_journal_start(run, workspace);
     if (run->request.begun && session->name)
         run->request.begun(run->request.watcher, session->name);
@@ -202,8 +203,7 @@ static int do_later(void *self, short events, struct err *err)
     }
     loop_remove(&run->loop, run->later_fd);
     run_retire_sessions(run);
-    const struct control_parts parts = {&run->network, &run->asking, &run->guard.standstill, &run->loop,
-                                        run->launch.terminal_fd};
+    const struct control_parts parts = {&run->network, &run->asking, &run->guard.standstill, &run->loop};
     control_open(&run->control, run->session.folder_fd, &parts);
     return 0;
 }
@@ -421,7 +421,8 @@ void run_end(struct run *run, struct outcome outcome)
         .refused_keys = &run->signing.refused,
         .left = &result->left,
     };
-    control_close(&run->control); /* nobody would answer there from now on */
+    control_remove(run->session.folder_fd); /* nobody would answer there from now on */
+    control_close(&run->control);
     granting_settle(&run->asking.granting);
     end_checkpoints(run);
     disk_end(&run->disk);

@@ -11,8 +11,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,35 +19,9 @@
 #include "base/timespec.h"
 #include "kernel/beneath.h"
 #include "kernel/ports.h"
+#include "kernel/process.h"
 #include "kernel/terminals.h"
-
-#define CONTROL_NAME "control"
-
-static const char still_line[] = "still ";
-
-enum {
-    LONGEST_LINE = 1024,
-    PATIENCE = 5,           /* seconds */
-    LARGEST_LIST = 4 << 20, /* far more than 64 questions of the longest kind */
-    PEER_DESCRIPTOR = 77,   /* SO_PEERPIDFD, which the distribution's headers may lack: Linux 6.5 */
-};
-
-/* The directory is named by its descriptor: its path may be too long for a socket's address. */
-static struct sockaddr_un address_in(int folder_fd)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/" CONTROL_NAME, folder_fd);
-    return address;
-}
-
-static struct ucred peer_of(int fd)
-{
-    struct ucred peer;
-    socklen_t size = sizeof(peer);
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
-        peer = (struct ucred){.uid = (uid_t)-1}; /* nobody's */
-    return peer;
-}
+#include "supervise/control_wire.h"
 
 /* Is the process that connected still alive? Its pid may have been reused. Kernels before 6.5 cannot tell. */
 static bool is_still_there(int client)
@@ -113,7 +85,7 @@ static int obey(struct control *control, char *line, const struct ucred *peer, u
 
 static void tell(int client, const char *text)
 {
-    const char *word = *text ? text : "done";
+    const char *word = *text ? text : answer_words[ANSWER_DONE];
     if (send(client, word, strlen(word), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
         return; /* it is gone, and needs no word */
 }
@@ -174,32 +146,53 @@ static int answered_too_late(void *self, short events not_used, struct err *err 
 }
 
 /* A command whose streams are on a terminal can write to it, and so can what a pipe of its shell leads to. */
-static bool has_terminal(const struct control *control, const char *number)
+static void find_terminals(uint64_t ret_numbers[TERMINALS])
 {
-    const uint64_t own[] = {terminal_number(control->parts.terminal_fd), terminal_number(STDIN_FILENO),
-                            terminal_number(STDOUT_FILENO), terminal_number(STDERR_FILENO),
-                            terminal_number_own()};
-    uint64_t wanted;
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        ret_numbers[fd] = terminal_number(fd);
+    ret_numbers[TERMINALS - 1] = terminal_number_own();
+}
+
+static bool has_terminal(const char *number)
+{
+    uint64_t own[TERMINALS], wanted;
+    find_terminals(own);
     if (!text_take_number(&number, &wanted) || *number)
         return true; /* in doubt it stands still */
-    for (size_t i = 0; i < array_len(own); i++) {
+    for (size_t i = 0; i < TERMINALS; i++) {
         if (own[i] && (own[i] == wanted || !wanted))
             return true;
     }
     return false;
 }
 
+void control_announce(int folder_fd)
+{
+    uint64_t numbers[TERMINALS];
+    auto_buf struct buf text = {0};
+    auto_fd int self = process_open(getpid());
+    auto_fd int fd =
+        openat(folder_fd, TERMINALS_NAME, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    find_terminals(numbers);
+    buf_printf(&text, "%d %" PRIu64, getpid(), process_look(self).start);
+    for (size_t i = 0; i < TERMINALS; i++)
+        buf_printf(&text, " %" PRIu64, numbers[i]);
+    buf_add_str(&text, "\n");
+    if (fd >= 0 && write_whole(fd, text.bytes, text.size) < 0)
+        unlinkat(folder_fd, TERMINALS_NAME, 0); /* half of one would say less than none */
+}
+
 /* Returns whether the client is kept. */
 static bool stand_still(struct control *control, int client, const char *number)
 {
     struct timespec now;
-    if (!has_terminal(control, number)) {
-        tell(client, "apart");
+    if (!has_terminal(number)) {
+        tell(client, answer_words[ANSWER_APART]);
         return false;
     }
     if (!standstill_begin(control->parts.standstill)) {
         standstill_end(control->parts.standstill);
-        tell(client, "what runs inside cannot be stopped while you answer\nanswer in another terminal");
+        tell(client, answer_words[ANSWER_RUNS_ON]);
         return false;
     }
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -306,7 +299,6 @@ void control_open(struct control *control, int folder_fd, const struct control_p
         return;
     *control = CONTROL_NONE;
     control->parts = *parts;
-    control->folder_fd = folder_fd;
     control->listen_fd = fd_take(&fd);
     parts->network->taken = given_is_taken;
     parts->network->taken_self = control;
@@ -330,148 +322,12 @@ void control_close(struct control *control)
         loop_remove(control->parts.loop, control->timer_fd);
     fd_close(control->timer_fd);
     loop_remove(control->parts.loop, control->listen_fd);
-    control_remove(control->folder_fd);
     close(control->listen_fd);
     *control = CONTROL_NONE;
 }
 
 void control_remove(int folder_fd)
 {
+    unlinkat(folder_fd, TERMINALS_NAME, 0);
     unlinkat(folder_fd, CONTROL_NAME, 0);
-}
-
-/* A session that has just begun has its socket a moment later, and listens at it one more moment later. */
-static int connect_patiently(int fd, const struct sockaddr_un *address)
-{
-    enum { TRIES = 50, PAUSE = 10 * 1000 }; /* microseconds */
-    int result = -1;
-    for (int i = 0; i < TRIES; i++) {
-        result = connect(fd, (const struct sockaddr *)address, sizeof(*address));
-        if (result == 0 || (errno != ENOENT && errno != ECONNREFUSED))
-            break;
-        pause_microseconds(PAUSE);
-    }
-    return result;
-}
-
-/* The session may answer and hang up before it has read the line; its answer can still be read then. */
-static bool send_line(int fd, const char *line)
-{
-    return send(fd, line, strlen(line), MSG_NOSIGNAL) >= 0 || errno == EPIPE || errno == ECONNRESET;
-}
-
-static ssize_t receive_answer(int fd, char *answer, size_t capacity)
-{
-    ssize_t got = recv(fd, answer, capacity, 0);
-    return got < 0 && errno == ECONNRESET ? recv(fd, answer, capacity, 0) : got;
-}
-
-/* Sends a line to the session. Returns the socket that its answer comes through. */
-static int begin_exchange(const char *session_folder, const char *line, struct err *err)
-{
-    auto_fd int folder = open(session_folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    auto_fd int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    struct sockaddr_un address = address_in(folder);
-    struct timeval patience = {.tv_sec = PATIENCE};
-    if (folder < 0 || fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0 ||
-        connect_patiently(fd, &address) < 0 || !send_line(fd, line)) {
-        int errnum = errno;
-        err_sys(err, errnum, "cannot reach the session %s", session_folder);
-        errno = errnum;
-        return -1;
-    }
-    return fd_take(&fd);
-}
-
-/* Reads the answer to a line. Returns 0 if it is "done", 1 if it is "apart". */
-static int read_answer(int fd, const char *session_folder, struct err *err)
-{
-    char answer[2048];
-    ssize_t got = receive_answer(fd, answer, sizeof(answer) - 1);
-    if (got < 0 && errno == EAGAIN) {
-        err_set(err, "the session %s has not answered for %d seconds", session_folder, PATIENCE);
-        return err_hint(err, "it may still accept the request later: repeat the command to be sure");
-    }
-    if (got <= 0)
-        return err_set(err, "the session %s has ended", session_folder);
-    answer[got] = '\0';
-    if (strcmp(answer, "done") == 0 || strcmp(answer, "apart") == 0)
-        return *answer == 'a';
-    char *hint = strchr(answer, '\n');
-    if (hint)
-        *hint++ = '\0';
-    err_set(err, "%s", answer);
-    return hint ? err_hint(err, "%s", hint) : -1;
-}
-
-int control_ask(const char *session_folder, const char *line, struct err *err)
-{
-    auto_fd int fd = begin_exchange(session_folder, line, err);
-    return fd < 0 || read_answer(fd, session_folder, err) < 0 ? -1 : 0;
-}
-
-int control_hold_still(const char *session_folder, uint64_t terminal, int *ret_fd, struct err *err)
-{
-    char line[64];
-    snprintf(line, sizeof(line), "%s%" PRIu64, still_line, terminal);
-    *ret_fd = -1;
-    auto_fd int fd = begin_exchange(session_folder, line, err);
-    /* Nobody listens: its command has ended. Or this process would listen, and its command has ended too. */
-    if (fd < 0 ? errno == ENOENT || errno == ECONNREFUSED : peer_of(fd).pid == getpid())
-        return 0;
-    int answer = fd < 0 ? -1 : read_answer(fd, session_folder, err);
-    if (answer == 0)
-        *ret_fd = fd_take(&fd);
-    return answer < 0 ? -1 : 0;
-}
-
-bool control_was_still(int fd)
-{
-    struct err ignored;
-    return send_line(fd, "was it still") && read_answer(fd, "", &ignored) == 0;
-}
-
-int control_list(const char *session_folder, struct buf *ret_list, struct err *err)
-{
-    char word[256];
-    int given = -1;
-    auto_fd int fd = begin_exchange(session_folder, "questions", err);
-    struct pollfd ready = {.fd = fd, .events = POLLIN};
-    if (fd < 0)
-        return -1;
-    ssize_t got = poll(&ready, 1, PATIENCE * 1000) == 1 ? passing_receive(fd, word, sizeof(word), &given) : 0;
-    auto_fd int list = given;
-    return got <= 0 || list < 0 || buf_read(ret_list, list, LARGEST_LIST) < 0
-               ? err_set(err, "the session %s does not say what is asked there", session_folder)
-               : 0;
-}
-
-/* Opens the process that listens, by the socket that leads to it. Returns its pidfd, or -1 with errno. */
-static int open_listener(int client)
-{
-    int fd = -1;
-    socklen_t size = sizeof(fd);
-    if (getsockopt(client, SOL_SOCKET, PEER_DESCRIPTOR, &fd, &size) == 0)
-        return fd;
-    return (int)syscall(SYS_pidfd_open, peer_of(client).pid, 0);
-}
-
-/*
- * The pid of the listener may be another process's by the time it is opened, on kernels before 6.5. Whoever is opened is the listener if
- * the socket still listens afterwards.
- */
-int control_kill(const char *session_folder, struct err *err)
-{
-    auto_fd int folder = open(session_folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    auto_fd int first = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    auto_fd int second = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    const struct sockaddr_un address = address_in(folder);
-    const struct sockaddr *to = (const struct sockaddr *)&address;
-    if (folder < 0 || first < 0 || second < 0 || connect(first, to, sizeof(address)) < 0)
-        return err_sys(err, errno, "cannot reach the session %s", session_folder);
-    auto_fd int listener = open_listener(first);
-    if (listener < 0 || connect(second, to, sizeof(address)) < 0 ||
-        syscall(SYS_pidfd_send_signal, listener, SIGKILL, NULL, 0) < 0)
-        return err_sys(err, errno, "cannot end the session %s", session_folder);
-    return 0;
 }

@@ -19,24 +19,29 @@ struct control_parts {
     struct asking *asking;
     struct standstill *standstill;
     struct loop *loop;
-    int terminal_fd; /* the command's; -1: none */
 };
 
 struct control {
     struct control_parts parts;
-    int folder_fd, listen_fd;
+    int listen_fd;
     VEC(struct control_asker) askers;
     VEC(int) answering; /* clients for which everything inside stands still */
     int timer_fd;       /* -1, or the end of that */
 };
 
-#define CONTROL_NONE ((struct control){.folder_fd = -1, .listen_fd = -1, .timer_fd = -1})
+#define CONTROL_NONE ((struct control){.listen_fd = -1, .timer_fd = -1})
+
+/*
+ * Writes the process and its terminals into the session's folder, before the command begins: whoever is asked at another terminal need not wait for this
+ * bawn, which may be stopped. control_remove() takes it away when the command has ended.
+ */
+void control_announce(int folder_fd);
 
 /* Without the socket a run continues, but cannot get further grants. */
 void control_open(struct control *control, int folder_fd, const struct control_parts *parts);
 void control_close(struct control *control);
 
-/* Removes the socket of a session whose bawn was killed. */
+/* Removes what the two have put into the folder. Also of a session whose bawn was killed. */
 void control_remove(int folder_fd);
 
 /*
@@ -51,9 +56,9 @@ int control_list(const char *session_folder, struct buf *ret_list, struct err *e
 /*
  * A person is about to answer at a terminal. Everything inside stands still from now on, until the connection in *ret_fd is closed, or for
  * CONTROL_STILL_SECONDS. Returns 0 without a connection if the command does not have the terminal with this number (kernel/terminals.h);
- * 0 as a number means any.
+ * 0 as a number means any. CONTROL_RUNS_ON: something inside could not be stopped this time; -1: it cannot be known.
  */
-enum { CONTROL_STILL_SECONDS = 120 };
+enum { CONTROL_STILL_SECONDS = 120, CONTROL_RUNS_ON = 1 };
 int control_hold_still(const char *session_folder, uint64_t terminal, int *ret_fd, struct err *err)
     must_check;
 

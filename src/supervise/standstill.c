@@ -90,7 +90,8 @@ static bool stop_all(struct pass *pass, struct timespec began)
 }
 
 /* The same, as a stock. Returns whether it was complete. */
-static bool take_stock(struct standstill *standstill, struct timespec began, struct standstill_stock *ret_stock)
+static bool take_stock(struct standstill *standstill, struct timespec began,
+                       struct standstill_stock *ret_stock)
 {
     struct pass pass = {.standstill = standstill, .is_counted = true};
     blake2b_begin(&pass.marks);

@@ -301,8 +301,9 @@ def scratch_user():
     sweep()
     name = f"bawn-test-{os.getpid()}"
     home = f"/home/{name}"
-    for _ in range(5):  # another suite may hold the lock of /etc/passwd for longer than useradd waits
-        if subprocess.run(["useradd", "--create-home", "--home-dir", home, "--shell", "/bin/sh", name], check=False,
+    for _ in range(5):  # another suite may hold the lock of /etc/passwd for longer than useradd waits, or have the number
+        number = random.randrange(20000, 60000)  # limits and signals to all processes of a user do not end at a world
+        if subprocess.run(["useradd", "--create-home", "--home-dir", home, "--shell", "/bin/sh", "--uid", str(number), name], check=False,
                           stdout=subprocess.DEVNULL).returncode == 0:
             break
     user = pwd.getpwnam(name)

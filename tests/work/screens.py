@@ -55,7 +55,8 @@ QUERIES = (b"\x1bP$qs\x1b\\", b"\x1b[>q", b"\x1b[c", b"\x1b[>c", b"\x1b[=c", b"\
 PATTERN = re.compile(rb"\x1b\[(\d+);(\d+)H|(\x1b\[6n)|" + b"|".join(b"(?P<r%d>%s)" % (i, re.sub(rb"\((?!\?)", b"(?:", query)) for i, (query, _) in enumerate(REPLIES)))
 # What bawn writes to a terminal before it takes an answer: its queries, and what undoes a mess.
 BAWNS_OWN = re.compile(rb"\x1b7(?:\x1b\[\d+;\d+H\x1b\[6n)+\x1b8|\x18\x1b\\\x1b\[0m\x1b\(B\x0f\x1b\[4l\x1b\[\?2026l\x1b\[\?69l\x1b\[\?7h\x1b7\x1b\[r\x1b8|"
-                       rb"\x1b\]104\x1b\\\x1b\]110\x1b\\\x1b\]111\x1b\\|(?:\x1b\[\?\d+l)+\r\n\x1b\[J")
+                       rb"\x1b\[!p\x1b\[=0u\x1b\[>4m|\x1b\]104\x1b\\\x1b\]110\x1b\\\x1b\]111\x1b\\|\x1b_Ga=d,d=A\x1b\\|"
+                       rb"\x1b\]R\x1b\[39;49m\x1b\[8\]|\x1b\[2l(?:\x1b\[\?\d+l)+\r\n\x1b\[J")
 UNFINISHED = re.compile(rb"\x1b(?:[\[P\]_][^\x1b\x07]*\x1b?)?$")
 
 
