@@ -70,12 +70,12 @@ bool git_head_branch(int git_dir_fd, const char *head, char ret_name[GIT_NAME_MO
     return git_branch_is_sound(ret_name);
 }
 
-bool git_head_position(int git_dir_fd, struct git_position *ret_position)
+bool git_head_position(int git_dir_fd, const char *head, struct git_position *ret_position)
 {
     char name[GIT_NAME_MOST + 1];
     auto_buf struct buf text = {0};
-    if (git_head_branch(git_dir_fd, "HEAD", name))
+    if (git_head_branch(git_dir_fd, head, name))
         return git_branch_position(git_dir_fd, name, ret_position);
-    return read_small(git_dir_fd, "HEAD", REF_LARGEST, &text) &&
+    return read_small(git_dir_fd, head, REF_LARGEST, &text) &&
            git_position_parse(buf_text(&text), ret_position);
 }

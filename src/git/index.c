@@ -339,6 +339,47 @@ bool git_index_base(const unsigned char *bytes, size_t size, size_t hash_size, s
     return false;
 }
 
+/* Is it the entry of the path, or of something in it? A sparse index has a directory in the place of what lies in that. */
+static bool entry_covers(const char *entry, const char *path)
+{
+    size_t size = strlen(path), entry_size = strlen(entry);
+    if (strncmp(entry, path, size) == 0 && (!entry[size] || entry[size] == '/'))
+        return true;
+    return entry_size && entry[entry_size - 1] == '/' && strncmp(path, entry, entry_size) == 0;
+}
+
+static enum git_tracked look_for(const unsigned char *bytes, size_t size, size_t hash_size, const char *path,
+                                 struct git_position *ret_base)
+{
+    struct index index;
+    struct part part;
+    enum git_tracked result = GIT_TRACKED_NOT;
+    *ret_base = (struct git_position){0};
+    if (size < HEAD_SIZE + hash_size || !begin(&index, bytes, size, hash_size))
+        return GIT_TRACKED_UNKNOWN;
+    while (index.left) {
+        if (!next_entry(&index))
+            return GIT_TRACKED_UNKNOWN;
+        if (entry_covers(index.path, path))
+            result = GIT_TRACKED;
+    }
+    while (next_part(&index, &part)) {
+        bool is_difference = memcmp(part.name, "link", 4) == 0 && part.size >= hash_size;
+        if (is_difference)
+            text_hex(part.bytes, hash_size, ret_base->digits);
+    }
+    if (strspn(ret_base->digits, "0") == 2 * hash_size)
+        *ret_base = (struct git_position){0}; /* zeros: to none */
+    return is_at_hash(&index) ? result : GIT_TRACKED_UNKNOWN;
+}
+
+enum git_tracked git_index_tracks(const unsigned char *bytes, size_t size, const char *path,
+                                  struct git_position *ret_base)
+{
+    enum git_tracked result = look_for(bytes, size, SHA1_SIZE, path, ret_base);
+    return result == GIT_TRACKED_UNKNOWN ? look_for(bytes, size, HASH_SIZE_MOST, path, ret_base) : result;
+}
+
 /* --- of a git directory ------------------------------------------------------------------------------------------- */
 
 void git_index_names(const char *git_dir, size_t least, size_t most, git_index_name *name, void *context)

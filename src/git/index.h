@@ -14,6 +14,19 @@ void git_index_read(const unsigned char *bytes, size_t size, git_index_name *nam
 /* The same for the index of a git directory, if its size lies between these. Without one, none is read. */
 void git_index_names(const char *git_dir, size_t least, size_t most, git_index_name *name, void *context);
 
+enum git_tracked {
+    GIT_TRACKED_NOT,
+    GIT_TRACKED,
+    GIT_TRACKED_UNKNOWN, /* the index is not understood to its end */
+};
+
+/*
+ * Does an index, with hashes of either size, have the path, or something in the directory of that name? Of a split index, what it is
+ * the difference to is asked separately: `ret_base` is that one's name, or "".
+ */
+enum git_tracked git_index_tracks(const unsigned char *bytes, size_t size, const char *path,
+                                  struct git_position *ret_base);
+
 /*
  * Do two indexes hold the same entries, but for what git has looked up about the files on disk? That is what `git status`
  * writes. False where one of them is not understood to its end.

@@ -2,11 +2,11 @@
 
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/path.h"
+#include "git/index.h"
 #include "git/judge.h"
 
-enum { INDEX_LARGEST = 64 * 1024 * 1024, INDEX_VERSION_AT = 7 };
+enum { INDEX_LARGEST = 256 * 1024 * 1024 };
 
 struct index_text {
     int found; /* as fs_read() says */
@@ -14,45 +14,41 @@ struct index_text {
     size_t size;
 };
 
-static const struct index_text *index_of(struct fsview *fs, const char *git_dir, struct git_repo *repo)
+static const struct index_text *index_of(struct fsview *fs, const char *file, struct git_repo *repo)
 {
-    void **slot = map_at(&repo->indexes, git_dir, strlen(git_dir));
+    void **slot = map_at(&repo->indexes, file, strlen(file));
     if (!*slot) {
         struct index_text *text = arena_new(fs->arena, struct index_text);
         struct err ignored;
-        text->found = fs_read(fs, path_join(fs->arena, git_dir, "index"), INDEX_LARGEST, &text->bytes,
-                              &text->size, &ignored);
+        text->found = fs_read(fs, file, INDEX_LARGEST, &text->bytes, &text->size, &ignored);
         *slot = text;
     }
     return *slot;
 }
 
-/* Does the name stand in the index, as a whole or as a directory? What precedes it there is not looked at. */
-static bool has_name(const struct index_text *index, const char *name)
-{
-    size_t size = strlen(name);
-    const char *at = index->bytes, *end = index->bytes + index->size;
-    while ((at = memmem(at, (size_t)(end - at), name, size))) {
-        at += size;
-        if (at == end || *at == '\0' || *at == '/')
-            return true;
-    }
-    return false;
-}
-
 /*
- * Does git track it, or something in it? The names in the index are plain text, but for version 4, which shortens them: there
- * the answer is yes. Freezing what git tracks would corrupt branches, so that in doubt it is flagged.
+ * Does git track it, or something in it? The index says so, which a command can write: what it adds there is flagged then, and hold/seek.c
+ * does not take a version of it for an old one unless that is checked out. An index that is not understood tracks nothing: what it names
+ * is frozen.
  */
 static bool is_tracked(struct fsview *fs, const char *base, const char *git_dir, const char *path,
                        struct git_repo *repo)
 {
     if (!path_is_inside(path, base))
         return false;
-    const struct index_text *index = index_of(fs, git_dir, repo);
-    return index->found != 0 &&
-           (index->found < 0 || index->size <= INDEX_VERSION_AT || index->bytes[INDEX_VERSION_AT] == 4 ||
-            has_name(index, path + strlen(base) + 1));
+    const char *file = path_join(fs->arena, git_dir, "index");
+    for (int i = 0; i < 2; i++) { /* a split index is the difference to another */
+        struct git_position shared;
+        const struct index_text *index = index_of(fs, file, repo);
+        if (index->found <= 0)
+            return false;
+        enum git_tracked tracked = git_index_tracks((const unsigned char *)index->bytes, index->size,
+                                                    path + strlen(base) + 1, &shared);
+        if (tracked == GIT_TRACKED || tracked == GIT_TRACKED_UNKNOWN || !*shared.digits)
+            return tracked == GIT_TRACKED;
+        file = arena_printf(fs->arena, "%s/sharedindex.%s", git_dir, shared.digits);
+    }
+    return false;
 }
 
 static bool is_known(const git_obeyed_list *list, const struct git_obeyed *wanted)

@@ -31,8 +31,8 @@ bool git_branch_position(int git_dir_fd, const char *name, struct git_position *
 enum { GIT_NAME_MOST = 255 };
 bool git_head_branch(int git_dir_fd, const char *head, char ret_name[GIT_NAME_MOST + 1]);
 
-/* The commit that HEAD stands at. */
-bool git_head_position(int git_dir_fd, struct git_position *ret_position);
+/* The commit that a HEAD stands at: "HEAD" or "worktrees/NAME/HEAD". */
+bool git_head_position(int git_dir_fd, const char *head, struct git_position *ret_position);
 
 /* --- packed.c: hashes in a text, and the lines of packed-refs. Pure functions. The text may come from a sandbox. */
 

@@ -33,7 +33,7 @@ struct git_repo {
         whole; /* frozen as they are: what could not be looked through, and what git runs without tracking it */
     git_obeyed_list
         flagged; /* what git runs and tracks, and what is not there yet: hooks, programs, further settings */
-    struct map indexes;  /* by git directory: the text of its index, read once */
+    struct map indexes;  /* by path: the text of an index, read once */
     const char *outside; /* a git directory that the tree needs and that does not lie in it, or NULL */
     const char *problem; /* why the tree's `.git` leads nowhere, or NULL */
 };

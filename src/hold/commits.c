@@ -10,6 +10,7 @@
 #include "hold/new_commits.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
+#include "policy/decide.h"
 
 enum { MOST_COMMITS_NAMED = 10, MOST_FILES_NAMED = 3, SHORT_HASH = 10, MOST_PACKS = 1000 };
 
@@ -27,16 +28,45 @@ struct repository {
 
 /* --- commits that change flagged files ---------------------------------------------------------------------------- */
 
-/* Returns whether the commit changes a flagged file. Names the first commits with the first of their files. */
+/* What somebody must look at before a checkout brings it, the weightiest last. */
+enum guarded { GUARDED_NOT, GUARDED_FLAGGED, GUARDED_FROZEN, GUARDED_RUN };
+
+/*
+ * Also what git runs and is frozen now: a later run may find it tracked, and then flagged. And what lies above such a path: a link or a file
+ * there takes its place.
+ */
+static enum guarded guard_of(const struct flags *flags, const char *path)
+{
+    const struct policy *policy = flags->hold->plan->policy;
+    if (flags_cause(flags, path))
+        return GUARDED_RUN;
+    for (size_t i = 0; i < policy->places.count; i++) {
+        const struct placed *placed = policy->places.at[i];
+        if (placed->rule->cause && path_is_inside(placed->path, path))
+            return GUARDED_RUN;
+    }
+    struct path_verdict verdict = decide_path(policy, path, NULL);
+    return verdict.access == ACCESS_FROZEN ? GUARDED_FROZEN
+           : verdict.flagged_by            ? GUARDED_FLAGGED
+                                           : GUARDED_NOT;
+}
+
+/* Returns whether the commit changes a guarded file. Names the first commits with the first of their files. */
 static bool report_commit(struct flags *flags, const char *work_tree, const struct new_commit *commit,
                           size_t number)
 {
+    static const char *const what[] = {[GUARDED_FLAGGED] = "a commit that changes flagged files",
+                                       [GUARDED_FROZEN] = "a commit that changes frozen files",
+                                       [GUARDED_RUN] = "a commit that changes what git runs"};
     struct arena *arena = flags->hold->arena;
     const char *files = "";
     size_t count = 0;
+    enum guarded most = GUARDED_NOT;
     for (size_t i = 0; i < commit->files.count; i++) {
         const char *file = commit->files.at[i];
-        if (!*file || !flags_is_flagged(flags, path_join(arena, work_tree, file)))
+        enum guarded guarded = *file ? guard_of(flags, path_join(arena, work_tree, file)) : GUARDED_NOT;
+        most = guarded > most ? guarded : most;
+        if (!guarded)
             continue;
         if (count++ < MOST_FILES_NAMED)
             files = arena_printf(arena, "%s%s%s", files, *files ? ", " : "", file);
@@ -44,7 +74,7 @@ static bool report_commit(struct flags *flags, const char *work_tree, const stru
     const char *more =
         count > MOST_FILES_NAMED ? arena_printf(arena, " and %zu more", count - MOST_FILES_NAMED) : "";
     if (count && number < MOST_COMMITS_NAMED)
-        flags_add_sighting(flags, (struct sighting){"a commit that changes flagged files",
+        flags_add_sighting(flags, (struct sighting){what[most],
                                                     arena_printf(arena, "%.*s (%s%s)", SHORT_HASH,
                                                                  commit->name, files, more),
                                                     "look at it before you push it or check it out"});
@@ -58,7 +88,7 @@ void commits_report(struct flags *flags, const char *work_tree, const struct new
     vec_each (const struct new_commit, commit, &found->commits)
         count += report_commit(flags, work_tree, commit, count);
     if (count > MOST_COMMITS_NAMED)
-        flags_add_sighting(flags, (struct sighting){"more commits that change flagged files",
+        flags_add_sighting(flags, (struct sighting){"more commits that change frozen or flagged files",
                                                     arena_printf(arena, "%zu in all", count),
                                                     "`git log` shows them"});
     if (found->unchecked)

@@ -77,9 +77,13 @@ bool flags_is_flagged(const struct flags *flags, const char *path)
 
 const char *flags_cause(const struct flags *flags, const char *path)
 {
-    const struct placed *flagged = decide_path(flags->hold->plan->policy, path, NULL).flagged_by;
-    const char *cause = flagged ? flagged->rule->cause : NULL;
-    return cause ? arena_printf(flags->hold->arena, "it: %s leads here", cause) : NULL;
+    auto_vec candidate_list candidates = {0};
+    decide_collect(flags->hold->plan->policy, path, &candidates);
+    vec_each (const struct candidate, candidate, &candidates) {
+        if (candidate->rule->cause)
+            return arena_printf(flags->hold->arena, "it: %s leads here", candidate->rule->cause);
+    }
+    return NULL;
 }
 
 static bool is_tree(const struct operation *operation)

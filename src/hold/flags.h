@@ -79,7 +79,7 @@ bool flags_is_new(struct flags *flags, const struct file_content *now,
 bool flags_may_be_flagged(const struct flags *flags, const char *name, size_t size);
 bool flags_is_flagged(const struct flags *flags, const char *path);
 
-/* What git on the host would run there, because something leads to the path; NULL where nothing is known to. */
+/* What git on the host would run there, because something leads to the path, whichever rule decides; NULL where nothing is known to. */
 const char *flags_cause(const struct flags *flags, const char *path);
 
 /* Is it, by its path below `tree`? `last` is a path asked about before, in walk order: names that both share are not compared again. */
@@ -120,6 +120,10 @@ void nested_look_at_own(struct flags *flags);
 
 /* gitdir.c: is this a repository of the plan? Those are frozen, so that nothing new can run from them. */
 bool gitdir_is_known(const struct flags *flags, const char *git_dir);
+
+/* gitdir.c: the commit that is checked out in a workspace, which may be a linked worktree. */
+bool gitdir_head(const struct flags *flags, const struct workspace *workspace,
+                 struct git_position *ret_commit);
 
 /* gitdir.c: may the command write it? */
 bool gitdir_is_writable(const struct flags *flags, const char *path);

@@ -60,6 +60,19 @@ static const char *read_path(struct arena *arena, const char *file, const char *
     return written;
 }
 
+bool gitdir_head(const struct flags *flags, const struct workspace *workspace,
+                 struct git_position *ret_commit)
+{
+    struct arena *arena = flags->hold->arena;
+    const char *main_dir = workspace->git.dirs.count ? workspace->git.dirs.at[0] : "";
+    const char *written = read_path(arena, path_join(arena, workspace->path, ".git"), "gitdir: ");
+    const char *own = *written ? path_clean(arena, workspace->path, written) : "";
+    bool is_linked = path_is_inside(own, main_dir) && gitdir_is_known(flags, own);
+    const char *head = is_linked ? path_join(arena, own + strlen(main_dir) + 1, "HEAD") : "HEAD";
+    auto_fd int fd = *main_dir ? open_absolute(main_dir, O_RDONLY | O_DIRECTORY) : -1;
+    return fd >= 0 && git_head_position(fd, head, ret_commit);
+}
+
 /*
  * A worktree that lies where the command cannot write was made by the user if its `.git` leads back: the command could have written
  * the one, and not the other.

@@ -39,8 +39,7 @@ static bool is_checked_out(struct flags *flags, const struct file_content *befor
             continue;
         struct git_position head;
         struct version was = {.path = path + strlen(workspace->path) + 1, .content = before->bytes};
-        auto_fd int git_fd = open_absolute(workspace->git.dirs.at[0], O_RDONLY | O_DIRECTORY);
-        if (git_fd < 0 || !git_head_position(git_fd, &head) ||
+        if (!gitdir_head(flags, workspace, &head) ||
             !versions_lack(&flags->versions, workspace->path, head.digits, was.path))
             return false;
         versions_find(&flags->versions, workspace->path, &was, 1);

@@ -299,6 +299,26 @@ static bool may_be_version(const struct workspace *workspace, const struct new_c
            path_is_beneath(change->now->path, workspace->path);
 }
 
+/*
+ * What git runs is held unless it is the version that is checked out now: git brought it there, with a checkout, a merge or a rebase. Any other
+ * version of the history may be one that an earlier run made for this. What stays is named.
+ */
+static bool was_brought(struct flags *flags, const struct workspace *workspace, const char *runs,
+                        const struct version *version)
+{
+    struct arena *arena = flags->hold->arena;
+    struct git_position head;
+    if (!gitdir_head(flags, workspace, &head) ||
+        !versions_commit_has(&flags->versions, workspace->path, head.digits, version))
+        return false;
+    flags_add_sighting(flags, (struct sighting){"another version of a program that git runs",
+                                                arena_printf(arena, "%s, as %.10s has it (git runs %s)",
+                                                             path_join(arena, workspace->path, version->path),
+                                                             head.digits, runs),
+                                                "look at it before you use git here"});
+    return true;
+}
+
 /* Drops changes whose content the repository already had: they are not new. */
 static void drop_old_versions(struct flags *flags, const struct workspace *workspace)
 {
@@ -312,9 +332,11 @@ static void drop_old_versions(struct flags *flags, const struct workspace *works
     versions_find(&flags->versions, workspace->path, asked.at, asked.count);
     size_t kept = 0, answer = 0;
     for (size_t i = 0; i < changes->count; i++) {
-        bool was_there = may_be_version(workspace, &changes->at[i]) && answer < asked.count &&
-                         asked.at[answer++].was_there;
-        if (!was_there)
+        const struct version *version =
+            may_be_version(workspace, &changes->at[i]) ? &asked.at[answer++] : NULL;
+        const char *runs = changes->at[i].runs;
+        bool was_there = version && version->was_there;
+        if (!was_there || (runs && !was_brought(flags, workspace, runs, version)))
             changes->at[kept++] = changes->at[i];
     }
     changes->count = kept;

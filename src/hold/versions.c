@@ -382,6 +382,20 @@ void versions_find(struct versions *versions, const char *work_tree, struct vers
     look_at_history(versions, work_tree, wanted, count);
 }
 
+bool versions_commit_has(struct versions *versions, const char *work_tree, const char *commit,
+                         const struct version *version)
+{
+    struct version goal = {.path = version->path, .content = version->content};
+    struct git_hash hash;
+    descents all = {0};
+    if (!versions->ask || strlen(commit) != SHA1_DIGITS || !git_hash_parse(commit, &hash))
+        return false;
+    add_descent(&all, &hash, &goal);
+    go_down(versions, work_tree, &all);
+    vec_free(&all);
+    return goal.was_there;
+}
+
 /* Does this commit, whose objects are verified on the way, lack the path? False where nobody can tell. */
 static bool commit_lacks(struct versions *versions, const char *work_tree, const struct git_hash *commit,
                          const char *path)

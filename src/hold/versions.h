@@ -59,6 +59,10 @@ void versions_find(struct versions *versions, const char *work_tree, struct vers
  */
 bool versions_lack(struct versions *versions, const char *work_tree, const char *commit, const char *path);
 
+/* Does this commit hold the version, as its objects prove? */
+bool versions_commit_has(struct versions *versions, const char *work_tree, const char *commit,
+                         const struct version *version);
+
 /* The refs that were noted for a git directory, or NULL. */
 const struct git_refs *versions_refs(const struct versions *versions, const char *git_dir);
 

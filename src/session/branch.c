@@ -364,7 +364,7 @@ int branch_open(const struct caller *caller, const struct run_request *request, 
             caller,
             arena_printf(arena, "'%s' is neither a branch nor a whole commit hash", request->branch_from),
             NULL);
-    if (branch->is_new && !request->branch_from && !git_head_position(git_fd, &ret_branch->at))
+    if (branch->is_new && !request->branch_from && !git_head_position(git_fd, "HEAD", &ret_branch->at))
         return refuse(caller, "the repository has no commit to start a branch from",
                       "commit something first, or use --review");
     char head[GIT_NAME_MOST + 1];
