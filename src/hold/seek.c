@@ -22,6 +22,8 @@ struct walk {
     size_t entries;
     struct skips dependency_folders;
     const char *dependencies; /* the folder of dependencies that is being walked; NULL: none */
+    bool
+        is_compared; /* a flagged folder is being walked: its files were compared, and repositories are left */
 };
 
 static bool became_executable(const struct file_content *before, const struct file_content *now)
@@ -192,6 +194,15 @@ static void look_behind_link(struct walk *walk, const char *link)
     vec_free(&found);
 }
 
+/* The path of an entry that is flagged, or NULL. Few names may be: no others are joined. */
+static const char *flagged_path(const struct walk *walk, const char *directory, const char *name)
+{
+    if (walk->is_compared || !flags_may_be_flagged(walk->flags, name, strlen(name)))
+        return NULL;
+    const char *path = path_join(walk->flags->hold->arena, directory, name);
+    return flags_is_flagged(walk->flags, path) ? path : NULL;
+}
+
 /* Returns whether it is a directory to be walked. */
 static bool visit(struct walk *walk, int directory_fd, const char *path, const struct dirent *entry)
 {
@@ -201,14 +212,10 @@ static bool visit(struct walk *walk, int directory_fd, const char *path, const s
         nested_look(walk->flags, path_join(arena, path, name));
         return false;
     }
-    if (flags_may_be_flagged(walk->flags, name, strlen(name))) {
-        const char *full = path_join(arena, path, name);
-        if (flags_is_flagged(walk->flags, full)) {
-            compare(walk, full, false, 0);
-            return false;
-        }
-    }
-    if (entry->d_type == DT_LNK && walk->is_workspace) {
+    const char *flagged = flagged_path(walk, path, name);
+    if (flagged) {
+        compare(walk, flagged, false, 0);
+    } else if (entry->d_type == DT_LNK && walk->is_workspace && !walk->is_compared) {
         look_at_link(walk, directory_fd, path, name);
         look_behind_link(walk, path_join(arena, path, name));
     }
@@ -256,12 +263,16 @@ static void walk_folder(struct walk *walk, int parent_fd, const char *path, unsi
                            (struct sighting){"a directory that is nested too deep to be searched", path,
                                              "check what it is for"});
     const char *around = walk->dependencies;
+    bool was_compared = walk->is_compared;
+    walk->is_compared |= flags_may_be_flagged(walk->flags, path_name(path), strlen(path_name(path))) &&
+                         flags_is_flagged(walk->flags, path);
     if (!around && walk->is_workspace &&
         dependencies_are_in(&walk->dependency_folders, parent_fd, path_name(path)))
         walk->dependencies = path;
     if (fd >= 0)
         walk_directory(walk, fd, path, depth);
     walk->dependencies = around;
+    walk->is_compared = was_compared;
 }
 
 /* A tree of a workspace, or one that a `write` rule opens in a workspace that is otherwise closed. */
