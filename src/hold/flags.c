@@ -305,15 +305,41 @@ void flags_add_unsearched(struct flags *flags, const char *path)
                                          path, "look through it yourself before you go on"});
 }
 
-/* Makes the directories above a path that are gone, too. */
-static int make_directories(struct arena *arena, const char *path, struct err *err)
+/*
+ * Holds a link or a file that is new and stands where a directory was, so that what lay in that can be brought back. Returns whether the
+ * place is free now.
+ */
+static bool clear_way(struct flags *flags, const char *directory)
 {
+    struct hold *hold = flags->hold;
+    const struct file_content *before = NULL;
+    file_contents found = {0};
+    struct err ignored;
+    content_add(hold->arena, directory, &found);
+    bool is_in_way = found.count && !S_ISDIR(found.at[0].mode) && strcmp(found.at[0].path, directory) == 0 &&
+                     flags_is_new(flags, &found.at[0], &before);
+    vec_free(&found);
+    if (!is_in_way || aside_move(hold->arena, hold->session->folder_fd, directory, &ignored) < 0)
+        return false;
+    journal_event(&hold->session->journal, "held", "path", directory);
+    vec_push(&flags->cleared, directory);
+    return true;
+}
+
+/* Makes the directories above a path that are gone, too. */
+static int make_directories(struct flags *flags, const char *path, struct err *err)
+{
+    struct arena *arena = flags->hold->arena;
     for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         const char *directory = arena_copy(arena, path, (size_t)(slash - path));
         auto_fd int fd = open_absolute(directory, O_PATH | O_DIRECTORY);
-        auto_fd int parent_fd = fd < 0 && errno == ENOENT ? open_parent_absolute(directory) : -1;
-        if (fd < 0 &&
-            (parent_fd < 0 || (mkdirat(parent_fd, path_name(directory), 0777) < 0 && errno != EEXIST)))
+        int errnum = errno;
+        if (fd >= 0)
+            continue;
+        if (errnum != ENOENT && !clear_way(flags, directory))
+            return err_sys(err, errnum, "cannot make %s, to bring %s back", directory, path);
+        auto_fd int parent_fd = open_parent_absolute(directory);
+        if (parent_fd < 0 || (mkdirat(parent_fd, path_name(directory), 0777) < 0 && errno != EEXIST))
             return err_sys(err, errno, "cannot make %s, to bring %s back", directory, path);
     }
     return 0;
@@ -323,8 +349,7 @@ static int make_directories(struct arena *arena, const char *path, struct err *e
 static int put_back(struct flags *flags, const struct new_content *change, struct err *err)
 {
     struct hold *hold = flags->hold;
-    if (make_directories(hold->arena, change->before->path, err) < 0 ||
-        content_restore(change->before, err) < 0)
+    if (make_directories(flags, change->before->path, err) < 0 || content_restore(change->before, err) < 0)
         return -1;
     journal_event(&hold->session->journal, "restored", "path", change->before->path);
     return 0;
@@ -354,4 +379,5 @@ void flags_free(struct flags *flags)
     vec_free(&flags->changes);
     vec_free(&flags->sightings);
     vec_free(&flags->left);
+    vec_free(&flags->cleared);
 }

@@ -66,6 +66,7 @@ struct flags {
     struct map changed; /* their paths */
     sighting_list sightings;
     VEC(struct dependency_file) left; /* those of one folder in a row; `folder` is the same pointer */
+    VEC(const char *) cleared;        /* held because they stood where the folder of a deleted file was */
 };
 
 /* Was it changed, by the kernel's own time, since the command was started? */

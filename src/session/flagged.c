@@ -138,6 +138,13 @@ size_t flagged_decide(const struct caller *caller, struct flags *flags, bool kee
                            NULL);
         }
     }
+    for (size_t i = 0; i < flags->cleared.count; i++)
+        caller_say(caller,
+                   arena_printf(hold->arena,
+                                "%s was put where a directory with flagged files was: it is held aside",
+                                flags->cleared.at[i]),
+                   NULL);
+    held += flags->cleared.count;
     say_held(caller, hold, held, &directories);
     if (restored > MOST_NAMED)
         caller_say(caller, arena_printf(hold->arena, "%zu deleted flagged files were restored", restored),
