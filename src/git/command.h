@@ -11,7 +11,10 @@
 
 struct git_word {
     const char *text; /* without quotes; "./x" for "$PWD/x" and "~/x" for "$HOME/x" */
-    bool is_command;  /* it stands where a command's name does: without a slash, it is looked for in PATH */
+    const char *
+        key; /* of a setting that the command gives to git (`git -c KEY=VALUE`), whose value is `text`; otherwise NULL.
+                         "": the value is in a variable (`--config-env`), and `text` is the key */
+    bool is_command; /* it stands where a command's name does: without a slash, it is looked for in PATH */
     bool
         may_be_made; /* it looks like the path of a program or script, so a missing file of that name counts, too */
 };

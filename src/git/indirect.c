@@ -1,5 +1,6 @@
 #include "git/repo.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "base/path.h"
@@ -8,40 +9,101 @@
 #include "git/config.h"
 #include "git/obeyed.h"
 
-enum { CONFIG_LARGEST = 1024 * 1024, DEEPEST_INCLUDE = 10, MOST_INCLUDED = 200 };
+enum {
+    CONFIG_LARGEST = 1024 * 1024,
+    ACCOUNTS_LARGEST = 1024 * 1024,
+    DEEPEST_INCLUDE = 10,
+    MOST_INCLUDED = 200,
+    MOST_UNFOLLOWED = 20
+};
 
 /* A file of settings, and for whom it is read. */
 struct follower {
     struct fsview *fs;
     const struct git_owner *owner;
     const char *config;
+    const char *
+        command; /* the setting whose command gives the one at hand to git; NULL: it stands in the file itself */
     unsigned depth;
     unsigned *included; /* files, for this owner: what includes itself ends */
     struct git_repo *repo;
 };
 
-/* "filter.x.clean in .git/config" */
+/* "filter.x.clean in .git/config", "core.hookspath of alias.ci in .git/config" */
 static const char *said_by(const struct follower *follower, const struct git_setting *setting)
 {
     struct arena *arena = follower->fs->arena;
-    return arena_printf(arena, "%s in %s", git_setting_name(arena, setting),
+    const char *name = git_setting_name(arena, setting);
+    if (follower->command)
+        return arena_printf(arena, "%s of %s", name, follower->command);
+    return arena_printf(arena, "%s in %s", name,
                         git_obeyed_name(follower->fs, follower->owner, follower->config));
 }
 
-/* Takes a "~/" off a path, and says where the rest begins; NULL where the path cannot be followed. */
+/* What cannot be followed is named: nobody else would say that it is neither frozen nor flagged. */
+static void leave_unfollowed(const struct follower *follower, const struct git_setting *setting)
+{
+    git_paths *unfollowed = &follower->repo->unfollowed;
+    const char *said = said_by(follower, setting);
+    if (unfollowed->count < MOST_UNFOLLOWED && !text_is_among(said, unfollowed->at, unfollowed->count))
+        vec_push(unfollowed, said);
+}
+
+/*
+ * The home of an account. Only /etc/passwd is asked: other sources are plug-ins. The user's own account may be in one of those; its home mostly
+ * bears its name.
+ */
+static const char *home_of(const struct follower *follower, const char *name, size_t size)
+{
+    enum { HOME_FIELD = 5 };
+    const char *own = follower->owner->home;
+    struct err ignored;
+    char *text = NULL;
+    size_t text_size = 0;
+    if (fs_read(follower->fs, "/etc/passwd", ACCOUNTS_LARGEST, &text, &text_size, &ignored) <= 0)
+        text = arena_str(follower->fs->arena, "");
+    for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
+        const char *home = strncmp(line, name, size) == 0 && line[size] == ':' ? line : NULL;
+        for (int i = 0; i < HOME_FIELD && home; i++)
+            home = (home = strchr(home, ':')) ? home + 1 : NULL;
+        if (home && *home == '/')
+            return arena_copy(follower->fs->arena, home, strcspn(home, ":"));
+    }
+    bool is_own = own && strncmp(path_name(own), name, size) == 0 && !path_name(own)[size];
+    return is_own ? own : NULL;
+}
+
+/* Takes a "~/", "~NAME/" or ":(optional)" off a path, and says where the rest begins; NULL where the path cannot be followed. */
 static const char *start_of(const struct follower *follower, const char *from, const char **path)
 {
-    if (**path != '~')
-        return **path && strlen(*path) < PATH_LONGEST ? from : NULL;
-    if (!text_starts_with(*path, "~/") || !follower->owner->home)
+    static const char optional[] = ":(optional)", prefix[] = "%(prefix)/";
+    if (text_starts_with(*path, optional))
+        *path += strlen(optional);
+    if (!**path || strlen(*path) >= PATH_LONGEST || text_starts_with(*path, prefix))
         return NULL;
-    *path += strlen("~/");
-    return follower->owner->home;
+    if (**path != '~')
+        return from;
+    size_t size = strcspn(*path + 1, "/");
+    const char *home = size ? home_of(follower, *path + 1, size) : follower->owner->home;
+    *path += 1 + size;
+    *path += strspn(*path, "/");
+    return home;
+}
+
+/* The same for the path that a setting holds. An empty one is none. */
+static const char *start_of_value(const struct follower *follower, const char *from,
+                                  const struct git_setting *setting, const char **ret_path)
+{
+    *ret_path = setting->value;
+    const char *start = start_of(follower, from, ret_path);
+    if (!start && *setting->value)
+        leave_unfollowed(follower, setting);
+    return start;
 }
 
 static void follow_path(const struct follower *follower, const char *from, const struct git_setting *setting)
 {
-    const char *path = setting->value, *start = start_of(follower, from, &path);
+    const char *path, *start = start_of_value(follower, from, setting, &path);
     if (start)
         git_obeyed_follow(follower->fs, follower->owner, start, path, said_by(follower, setting),
                           follower->repo);
@@ -49,7 +111,7 @@ static void follow_path(const struct follower *follower, const char *from, const
 
 static void follow_hooks_path(const struct follower *follower, const struct git_setting *setting)
 {
-    const char *path = setting->value, *start = start_of(follower, follower->owner->base, &path);
+    const char *path, *start = start_of_value(follower, follower->owner->base, setting, &path);
     if (start)
         git_follow_hooks(follower->fs, follower->owner, start, path, said_by(follower, setting),
                          follower->repo);
@@ -78,6 +140,8 @@ static void follow_word(const struct follower *follower, const struct git_settin
     for (size_t i = 0; i < starts->count; i++) {
         const char *path = word->text, *start = start_of(follower, starts->at[i].directory, &path);
         struct git_trail trail;
+        if (!start && *word->text == '~' && strchr(word->text, '/'))
+            leave_unfollowed(follower, setting);
         if (!start || strstr(path, "://"))
             return;
         git_trail_follow(follower->fs, start, path, &trail);
@@ -125,6 +189,41 @@ static void list_starts(const struct follower *follower, const struct git_settin
         vec_push(starts, (struct start){owner->git_dir});
 }
 
+static void follow_setting(const struct follower *follower, const struct git_setting *setting);
+
+static const char *in_lower_case(struct arena *arena, const char *text, size_t size)
+{
+    char *copy = arena_copy(arena, text, size);
+    for (char *byte = copy; *byte; byte++)
+        *byte = (char)tolower((unsigned char)*byte);
+    return copy;
+}
+
+/* A setting that a command gives to git: `git -c SECTION.SUBSECTION.NAME=VALUE`. */
+static void follow_given(const struct follower *follower, const struct git_setting *setting,
+                         const struct git_word *word)
+{
+    struct arena *arena = follower->fs->arena;
+    bool is_unknown = !*word->key;
+    const char *key = is_unknown ? word->text : word->key;
+    const char *first = strchr(key, '.'), *last = strrchr(key, '.');
+    if (!first)
+        return;
+    struct git_setting given = {
+        .section = in_lower_case(arena, key, (size_t)(first - key)),
+        .subsection = first == last ? "" : arena_copy(arena, first + 1, (size_t)(last - first - 1)),
+        .name = in_lower_case(arena, last + 1, strlen(last + 1)),
+        .value = is_unknown ? "" : word->text};
+    struct follower inner = *follower;
+    inner.command = said_by(follower, setting);
+    inner.depth++;
+    bool is_too_deep = inner.depth > DEEPEST_INCLUDE;
+    if ((is_unknown || is_too_deep) && git_setting_value(&given) != GIT_VALUE_PLAIN)
+        leave_unfollowed(&inner, &given);
+    else if (!is_too_deep)
+        follow_setting(&inner, &given);
+}
+
 static void follow_command(const struct follower *follower, const struct git_setting *setting)
 {
     struct arena *arena = follower->fs->arena;
@@ -136,8 +235,12 @@ static void follow_command(const struct follower *follower, const struct git_set
         vec_push(&words, (struct git_word){.text = command});
     git_command_words(arena, is_git_s ? arena_printf(arena, "git %s", command) : command, &words);
     list_starts(follower, setting, &starts);
-    vec_each (const struct git_word, word, &words)
-        follow_word(follower, setting, word, &starts);
+    vec_each (const struct git_word, word, &words) {
+        if (word->key)
+            follow_given(follower, setting, word);
+        else
+            follow_word(follower, setting, word, &starts);
+    }
     vec_free(&starts);
     vec_free(&words);
 }
@@ -146,8 +249,8 @@ static void follow_file(const struct follower *follower);
 
 static void follow_include(const struct follower *follower, const struct git_setting *setting)
 {
-    const char *path = setting->value,
-               *start = start_of(follower, path_parent(follower->fs->arena, follower->config), &path);
+    const char *path,
+        *start = start_of_value(follower, path_parent(follower->fs->arena, follower->config), setting, &path);
     if (!start)
         return;
     follow_path(follower, start, setting);
@@ -217,7 +320,8 @@ void git_follow_user_config(struct fsview *fs, const struct git_owner *owners, s
             continue;
         for (size_t j = 0; j < count; j++) {
             unsigned included = 0;
-            follow_settings(&(struct follower){fs, &owners[j], configs[i], 0, &included, repo}, text, size);
+            follow_settings(&(struct follower){fs, &owners[j], configs[i], NULL, 0, &included, repo}, text,
+                            size);
         }
     }
 }
@@ -226,7 +330,7 @@ void git_follow_text(struct fsview *fs, const struct git_owner *owner, const cha
                      size_t size, struct git_repo *repo)
 {
     unsigned included = 0;
-    follow_settings(&(struct follower){fs, owner, config, 0, &included, repo}, text, size);
+    follow_settings(&(struct follower){fs, owner, config, NULL, 0, &included, repo}, text, size);
 }
 
 void git_follow_config(struct fsview *fs, const struct git_owner *owner, struct git_repo *repo)
@@ -235,7 +339,7 @@ void git_follow_config(struct fsview *fs, const struct git_owner *owner, struct 
     for (size_t i = 0; i < array_len(names); i++) {
         const char *config = path_join(fs->arena, owner->git_dir, names[i]);
         unsigned included = 0;
-        follow_file(&(struct follower){fs, owner, config, 0, &included, repo});
+        follow_file(&(struct follower){fs, owner, config, NULL, 0, &included, repo});
     }
     git_follow_own_hooks(fs, owner, repo);
 }

@@ -356,5 +356,6 @@ void git_repo_free(struct git_repo *repo)
     vec_free(&repo->links);
     vec_free(&repo->whole);
     vec_free(&repo->flagged);
+    vec_free(&repo->unfollowed);
     map_free(&repo->indexes);
 }

@@ -33,9 +33,10 @@ struct git_repo {
         whole; /* frozen as they are: what could not be looked through, and what git runs without tracking it */
     git_obeyed_list
         flagged; /* what git runs and tracks, and what is not there yet: hooks, programs, further settings */
-    struct map indexes;  /* by path: the text of an index, read once */
-    const char *outside; /* a git directory that the tree needs and that does not lie in it, or NULL */
-    const char *problem; /* why the tree's `.git` leads nowhere, or NULL */
+    git_paths unfollowed; /* settings that lead where bawn cannot follow: "core.hookspath in .git/config" */
+    struct map indexes;   /* by path: the text of an index, read once */
+    const char *outside;  /* a git directory that the tree needs and that does not lie in it, or NULL */
+    const char *problem;  /* why the tree's `.git` leads nowhere, or NULL */
 };
 
 /* Is this directory (a path without links) the top of a work tree? Any `.git` says so, whole or not. */

@@ -153,6 +153,11 @@ static void look_where_it_leads(struct flags *flags, const char *git_dir, const 
         look_at_target(flags, git_dir, lead);
     vec_each (const struct git_obeyed, lead, &leads.flagged)
         look_at_target(flags, git_dir, lead);
+    for (size_t i = 0; i < leads.unfollowed.count; i++)
+        flags_add_sighting(flags,
+                           (struct sighting){"a repository with a path that bawn cannot follow",
+                                             arena_printf(arena, "%s (%s)", git_dir, leads.unfollowed.at[i]),
+                                             "check what git runs or obeys there"});
     vec_free(&found);
     git_repo_free(&leads);
     fs_free(&now);

@@ -90,6 +90,15 @@ static void note_git(struct plan *plan)
             note(plan, NULL,
                  arena_printf(policy->arena, "git will not work inside: %s/.git is not followed, because %s",
                               workspace->path, workspace->git.problem));
+        for (size_t i = 0; i < workspace->git.unfollowed.count; i++) {
+            struct note unfollowed = {.is_said_always = true};
+            unfollowed.text =
+                arena_printf(policy->arena,
+                             "bawn cannot tell where %s leads, so it does not protect what git runs or "
+                             "obeys there: write the path in full",
+                             workspace->git.unfollowed.at[i]);
+            vec_push(&plan->notes, unfollowed);
+        }
     }
 }
 

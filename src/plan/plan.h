@@ -25,7 +25,8 @@ enum { PLAN_SCHEMA_VERSION = 1 };
 struct note {
     const struct rule *about; /* may be NULL */
     const char *text;
-    bool is_loss; /* the walls are weaker than usual */
+    bool is_loss;        /* the walls are weaker than usual */
+    bool is_said_always; /* also in a pipe */
 };
 
 /* The request beside the policy, and what this machine supports. Zeroed: every wall, and no control group. */

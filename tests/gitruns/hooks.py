@@ -105,6 +105,15 @@ LAYOUTS = [
                           ("scripts", "scripts/pre-commit"), ("missing", "missing/pre-commit"))),
     *(Layout(f"core.hooksPath $TOP, {hook}", f'hook {hook}; git config core.hooksPath "$TOP"', hook, ("every",), host)
       for hook, host in HOSTS),
+    *(Layout(f"core.hooksPath by ~NAME, {act}", 'mkdir scripts; [ $0 = make ] || hook scripts/pre-commit; '.replace("$0", act) +
+             'git config core.hooksPath "~$(id -un)/../../../../../..$TOP/scripts"', "scripts/pre-commit", (act,)) for act in ("every", "make")),
+    *(Layout(f"core.hooksPath in an alias, {name}, {act}", f"{'' if act == 'make' else 'hook .gh/pre-commit; '}git config alias.mark \"{value}\"",
+             ".gh/pre-commit", (act,), "git mark -q --allow-empty -m x")
+      for name, value in (("-c", "-c core.hooksPath=.gh commit"), ("git -c", "!git -c core.hooksPath=.gh commit"), ("git -c $PWD", "!git -c core.hooksPath=\\$PWD/.gh commit"),
+                          ("--config-env", "!V=.gh git --config-env=core.hooksPath=V commit"))
+      for act in ("every", "make")),
+    *(Layout(f"a program that is glued to an option, {act}", f"{'' if act == 'make' else 'hook scripts/pc; '}git config alias.mark '!tar -Iscripts/pc -cf'",
+             "scripts/pc", (act,), 'git mark "$OUT/t" a') for act in ("every", "make")),
     Layout("core.hooksPath is a link", "hook scripts/pre-commit; ln -s scripts lane; git config core.hooksPath lane", "lane/pre-commit",
            ("every", "folder")),
     Layout("core.hooksPath of the user, absolute", "hook scripts/pre-commit", "scripts/pre-commit", user="[core]\n\thooksPath = {top}/scripts\n"),

@@ -15,7 +15,8 @@ static const char *words_of(const char *command)
     const char *text = "";
     git_command_words(&machine.arena, command, &words);
     vec_each (const struct git_word, word, &words)
-        text = arena_printf(&machine.arena, "%s%s%s%s", text, *text ? " | " : "", word->text,
+        text = arena_printf(&machine.arena, "%s%s%s%s%s%s", text, *text ? " | " : "",
+                            word->key ? word->key : "", word->key ? "=" : "", word->text,
                             word->is_command    ? (word->may_be_made ? "!+" : "!")
                             : word->may_be_made ? "+"
                                                 : "");
@@ -57,6 +58,30 @@ TEST(variables_in_a_command)
     CHECK_STR(words_of("$"), "!");
     CHECK_STR(words_of("${"), "!");
     CHECK_STR(words_of("\"$("), "!");
+    machine.arena = (arena_free(&machine.arena), (struct arena){0});
+}
+
+TEST(settings_that_a_command_gives_to_git)
+{
+    CHECK_STR(words_of("git -c a.b=c commit"), "git! | a.b=c");
+    CHECK_STR(words_of("git -c 'a.b.c=d/e f' -c x.y log -c z"),
+              "git! | a.b.c=d/e! | f | a.b.c=d/e f | a.b.c=d/e f");
+    CHECK_STR(words_of("git -c core.hooksPath=$PWD/h -c x.y=\"$HOME/h\""),
+              "git! | core.hooksPath=./h | core.hooksPath=./h | x.y=~/h | x.y=~/h");
+    CHECK_STR(words_of("V=h git --config-env=a.b=V --config-env c.d=W"), "h | git! | a.b=V | a.b=h | =c.d");
+    CHECK_STR(words_of("git clone -ca.b=c --config=d.e=f"), "git! | c | a.b=c | d.e=f | d.e=f");
+    CHECK_STR(words_of("git commit; x -c a.b=c"), "git! | x! | a.b=c");
+    machine.arena = (arena_free(&machine.arena), (struct arena){0});
+}
+
+TEST(paths_that_are_glued_to_options)
+{
+    CHECK_STR(words_of("ssh -F.sshc h"), "ssh! | .sshc+ | h");
+    CHECK_STR(words_of("ssh -F .sshc h"), "ssh! | .sshc+ | h");
+    CHECK_STR(words_of("vim -utools/vimrc -RF"), "vim! | tools/vimrc+");
+    CHECK_STR(words_of("make -Ctools -fx.mk"), "make! | x.mk+ | tools/x.mk+");
+    CHECK_STR(words_of("make -C tools -f x.mk"), "make! | tools | x.mk | tools/x.mk");
+    CHECK_STR(words_of("git log -Sword -Gtools/x"), "git! | tools/x");
     machine.arena = (arena_free(&machine.arena), (struct arena){0});
 }
 
@@ -124,6 +149,9 @@ static const char *led(const char *config)
     git_find(&machine.fs, "/r", &user, &repo);
     add_all(&repo.whole, "frozen: ", &text);
     add_all(&repo.flagged, "flagged: ", &text);
+    for (size_t i = 0; i < repo.unfollowed.count; i++)
+        text = arena_printf(&machine.arena, "%s%snot followed: %s", text, *text ? "\n" : "",
+                            repo.unfollowed.at[i]);
     git_repo_free(&repo);
     return text;
 }
@@ -195,6 +223,44 @@ TEST(settings_of_the_user_and_of_files_that_are_included)
     CHECK_STR(led("[include]\n\tpath = ../way\n"),
               "frozen: way (include.path in .git/config)\nfrozen: more (include.path in "
               ".git/config)\nfrozen: tool/a (core.pager in way)");
+    machine_remove();
+}
+
+TEST(homes_of_accounts)
+{
+    machine_make();
+    machine_put("/r/gh/pre-commit", "");
+    CHECK_STR(led("[core]\n\thooksPath = ~ann/gh\n"), "not followed: core.hookspath in .git/config");
+    machine_put("/etc/passwd",
+                "annx:x:1:1::/x:\nann:x:1:1:Ann:/r:/bin/sh\nann:x:2:2::/y:\nbob:x\nu2:::::rel:\n");
+    CHECK_STR(led("[core]\n\thooksPath = ~ann/gh\n"), "frozen: gh (core.hookspath in .git/config)");
+    CHECK_STR(led("[core]\n\thooksPath = :(optional)~ann//gh\n"),
+              "frozen: gh (core.hookspath in .git/config)");
+    CHECK_STR(led("[include]\n\tpath = ~an/gh\n"), "not followed: include.path in .git/config");
+    CHECK_STR(led("[core]\n\thooksPath = ~bob/gh\n\teditor = ~u2/gh/x\n\tpager = ~u2\n"),
+              "not followed: core.hookspath in .git/config\nnot followed: core.editor in .git/config");
+    CHECK_STR(led("[core]\n\tattributesFile = %(prefix)/gh\n"),
+              "not followed: core.attributesfile in .git/config");
+    CHECK_STR(led("[core]\n\thooksPath = ~u/../../r/gh\n"), "frozen: gh (core.hookspath in .git/config)");
+    CHECK_STR(led("[core]\n\teditor = ~ann/gh/pre-commit\n"),
+              "frozen: gh/pre-commit (core.editor in .git/config)");
+    CHECK_STR(led("[core]\n\thooksPath =\n"), "");
+    machine_remove();
+}
+
+TEST(settings_in_the_commands_of_settings)
+{
+    machine_make();
+    machine_put("/r/gh/pre-commit", "");
+    CHECK_STR(led("[alias]\n\tci = -c core.hooksPath=gh commit\n"),
+              "frozen: gh (core.hookspath of alias.ci in .git/config)");
+    CHECK_STR(led("[alias]\n\tci = !X=gh git --config-env=CORE.hooksPath=X commit\n"),
+              "frozen: gh (core.hookspath of alias.ci in .git/config)");
+    CHECK_STR(led("[alias]\n\tci = !git --config-env=core.hooksPath=X -c user.name=gh commit\n"),
+              "not followed: core.hookspath of alias.ci in .git/config");
+    CHECK_STR(led("[alias]\n\td = \"!git -c 'diff.d.command=gh/pre-commit -x' diff\"\n"),
+              "frozen: gh/pre-commit (diff.d.command of alias.d in .git/config)");
+    CHECK(strstr(led("[alias]\n\ta = \"-c alias.b='-c alias.c=!none/x c' b\"\n"), "flagged: none/x ("));
     machine_remove();
 }
 
