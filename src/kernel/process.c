@@ -471,20 +471,27 @@ const char *process_own_path(struct arena *arena)
     return size > 0 && (size_t)size < sizeof(self) ? arena_copy(arena, self, (size_t)size) : NULL;
 }
 
+void libexec_folders(struct arena *arena, const char *own, const char *ret_folders[LIBEXEC_FOLDERS_MOST + 1])
+{
+    const char *folder = path_parent(arena, own);
+    size_t count = 0;
+    ret_folders[count++] = folder;
+    if (strcmp(path_name(folder), "bin") == 0)
+        ret_folders[count++] = path_clean(arena, folder, "../libexec");
+    if (strcmp(ret_folders[count - 1], BAWN_LIBEXEC) != 0)
+        ret_folders[count++] = BAWN_LIBEXEC;
+    ret_folders[count] = NULL;
+}
+
 const char *libexec_find(struct arena *arena, const char *name)
 {
-    const char *self = process_own_path(arena);
-    if (!self)
-        return NULL;
-    const char *folder = path_parent(arena, self);
-    const char *const candidates[] = {
-        path_join(arena, folder, name),
-        path_clean(arena, folder, arena_printf(arena, "../libexec/%s", name)),
-        path_join(arena, BAWN_LIBEXEC, name),
-    };
-    for (size_t i = 0; i < array_len(candidates); i++) {
-        if (access(candidates[i], X_OK) == 0)
-            return candidates[i];
+    const char *self = process_own_path(arena), *folders[LIBEXEC_FOLDERS_MOST + 1] = {NULL};
+    if (self)
+        libexec_folders(arena, self, folders);
+    for (const char **folder = folders; *folder; folder++) {
+        const char *path = path_join(arena, *folder, name);
+        if (access(path, X_OK) == 0)
+            return path;
     }
     return NULL;
 }

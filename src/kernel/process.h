@@ -143,7 +143,18 @@ void process_await_sandbox(pid_t pid, int milliseconds);
 /* The path of this program; NULL: not known. */
 const char *process_own_path(struct arena *arena);
 
-/* The path of a program of bawn's own, such as "bawn-egress": beside bawn, in ../libexec, or as installed. NULL: missing. */
+/* bawn and the programs of its own that it starts. */
+#define OWN_PROGRAMS(X)                                                                                      \
+    X("bawn") X("bawn-egress") X("bawn-forge") X("bawn-prove") X("bawn-vault") X("bawn-web")
+
+/*
+ * The directories in which bawn looks for them, in this order: its own, ../libexec if its own is called bin, and where they were installed. `own` is the
+ * path of bawn. Ends with NULL.
+ */
+enum { LIBEXEC_FOLDERS_MOST = 3 };
+void libexec_folders(struct arena *arena, const char *own, const char *ret_folders[LIBEXEC_FOLDERS_MOST + 1]);
+
+/* The path of a program of bawn's own, such as "bawn-egress", in the first of these directories that has it. NULL: missing. */
 const char *libexec_find(struct arena *arena, const char *name);
 
 /*

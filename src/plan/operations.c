@@ -67,6 +67,38 @@ bool operations_write_above(const struct operations *operations, const char *pat
     return false;
 }
 
+static bool is_live(const struct operation *operation)
+{
+    return operation->kind == OP_BIND_WRITE && !operation->source && !operation->overlay;
+}
+
+/* Does the operation protect its path from the command, though a tree around it is written? */
+static bool is_spared(const struct operations *operations, const struct operation *operation)
+{
+    if (operation->missing || operation->is_pattern)
+        return false;
+    if (operation->kind == OP_FREEZE)
+        return true;
+    return operations->on == ON_NAMESPACES &&
+           (operation->kind == OP_BIND_READ || (operation->kind == OP_BIND_WRITE && !is_live(operation)));
+}
+
+const struct operation *operations_written(const struct operations *operations, const char *path)
+{
+    const struct operation *deepest = NULL;
+    vec_each (const struct operation, operation, operations) {
+        if (is_live(operation) && path_is_beneath(path, operation->path) &&
+            (!deepest || path_is_beneath(operation->path, deepest->path)))
+            deepest = operation;
+    }
+    vec_each (const struct operation, operation, operations) {
+        if (deepest && is_spared(operations, operation) && path_is_beneath(path, operation->path) &&
+            path_is_beneath(operation->path, deepest->path))
+            return NULL;
+    }
+    return deepest;
+}
+
 bool operations_cover(const struct operations *operations, const struct operation *operation)
 {
     switch (operation->kind) {

@@ -119,6 +119,13 @@ bool operations_show(const struct operations *operations, const char *path);
 bool operations_write_above(const struct operations *operations, const char *path);
 
 /*
+ * The tree by which the command can write this path of the host, or could make it there; NULL: none. The operations are those with the amendments
+ * of the run: a tree whose changes are kept aside is not written. Part of a tree counts as not written where it is frozen or, with namespaces,
+ * read-only or kept aside. Such a part keeps its name. The path has no links.
+ */
+const struct operation *operations_written(const struct operations *operations, const char *path);
+
+/*
  * Does a mount over part of a tree enforce the operation: frozen, hidden, or read-only in a writable tree? The mount falls when
  * the host replaces the file below it.
  */

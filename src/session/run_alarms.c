@@ -1,5 +1,6 @@
 /* What a run starts outside for its person. Alarms while the command runs: each starts the command of --notify, or shows a desktop message. */
-#include "base/path.h"
+#include "outside/own.h"
+#include "plan/amendments.h"
 #include "policy/decide.h"
 #include "report/messages.h"
 #include "session/hook.h"
@@ -74,24 +75,15 @@ static void notify_refused_key(void *context, const struct refused_key *refused)
     hook_start(&run->caller, &hook);
 }
 
-/* The command could replace bawn's helpers, which start outside when they are needed. */
+/* The command could replace bawn, or a program of its own that starts outside when it is needed. With full access it could replace any program. */
 static int check_own_place(const struct run *run, struct err *err)
 {
-    const struct run_request *request = &run->request;
     const struct loaded *loaded = &run->loaded;
-    bool is_aside =
-        request->review || request->discard || request->nested || request->branch || request->full_access;
     struct arena *arena = loaded->policy.arena;
     const char *own = run->caller.own_path ? run->caller.own_path(arena) : NULL;
-    const char *folder = own ? path_parent(arena, own) : NULL; /* the helpers are in there, too */
-    vec_each (const struct operation, operation, &loaded->plan.operations) {
-        if (is_aside || !own || operation->kind != OP_BIND_WRITE || !path_is_beneath(own, operation->path) ||
-            decide_path(&loaded->policy, folder, NULL).access < ACCESS_SYNC)
-            continue;
-        err_set(err, "the command could replace bawn itself: %s lies in %s", own, operation->path);
-        return err_hint(err, "install bawn elsewhere, or freeze its directory: --freeze %s", folder);
-    }
-    return 0;
+    struct operations operations = amended_operations(arena, &loaded->plan.operations, &run->amendments);
+    return own && !run->request.full_access ? own_programs_check(own, loaded->request.fs, &operations, err)
+                                            : 0;
 }
 
 /* The commands that this run may start outside: one that could be changed from inside is refused now, and not when it is needed. */

@@ -16,6 +16,7 @@
 #include "git/within.h"
 #include "kernel/beneath.h"
 #include "outside/outside.h"
+#include "outside/own.h"
 #include "plan/grant.h"
 
 enum { LARGEST_CONTENT = 1024 * 1024, LONGEST_SHOWN = 1000 };
@@ -85,6 +86,20 @@ static const char *problem_with(const struct granting *granting, struct arena *a
     return NULL;
 }
 
+/* Could the command replace bawn, or a program of bawn's own, if it could write this path? Looked at anew: links may have changed. */
+static int check_own(const struct granting *granting, const char *path, struct err *err)
+{
+    const struct policy_request *request = &granting->plan->policy->request;
+    auto_arena struct arena arena = {0};
+    struct operation writes = {.kind = OP_BIND_WRITE, .path = path};
+    const struct operations operations = {.at = &writes, .count = 1, .on = granting->plan->request.on};
+    struct fsview fs = {.root_fd = request->fs->root_fd, .arena = &arena};
+    const char *own = request->own_path ? request->own_path(&arena) : NULL;
+    int result = own ? own_programs_check(own, &fs, &operations, err) : 0;
+    fs_free(&fs);
+    return result;
+}
+
 /* Without namespaces the private home has a path of its own. What a program asks for in its home is the user's. */
 static const char *in_users_home(const struct granting *granting, struct arena *arena, const char *path)
 {
@@ -106,8 +121,12 @@ const char *granting_look(void *context, struct arena *arena, const char *text, 
     struct path_look look = {0};
     const char *problem =
         resolve(granting, arena, in_users_home(granting, arena, path_clean(arena, "/", text)), &look);
+    struct err err = {0};
     if (problem)
         return problem;
+    if (writes && check_own(granting, look.path, &err) < 0)
+        return "bawn itself, or a program that bawn starts outside, could be replaced there: nobody can let a "
+               "running command write that";
     granting_keep(granting, 0);
     granting->looked_at_fd = pin(&look, arena);
     const char *not_now = problem_with(granting, arena, &look, writes);
@@ -198,7 +217,8 @@ int granting_show(struct granting *granting, const struct question *question, un
     if (pinned < 0 || fstat(pinned, &status) < 0)
         return err_set(err, "%s is gone", question->object);
     const char *state = granting->plan->policy->request.starts[START_STATE];
-    if (is_written && (granting->may_write(granting->run, question->object, err) < 0 ||
+    if (is_written && (check_own(granting, question->object, err) < 0 ||
+                       granting->may_write(granting->run, question->object, err) < 0 ||
                        outside_record_tree(state, question->object, err) < 0))
         return -1;
     enum file_kind kind = S_ISDIR(status.st_mode) ? FILE_DIRECTORY : FILE_REGULAR;
