@@ -12,7 +12,7 @@
  *  4. The file, each link and directory on the way to it, and the interpreter of its #! line lie where no run can write (judge.c). The file is
  *     opened first, and what was opened is judged and executed. A script is executed by its path, because its interpreter opens it again.
  *     That path is as safe: no step of it can be changed from inside.
- *  5. A shell command is judged by its simple words, as far as they tell: a path, or the name of a program (shell.c).
+ *  5. A shell command is judged by its words, as far as they tell: a path, a pattern, a list of paths, or the name of a program (shell.c).
  *
  * Where runs can write (trees.c): the trees of the run's plan, those that earlier and other runs could write (the record below $XDG_STATE_HOME/bawn,
  * and the workspaces of the sessions), bawn's own directories with private homes, layers and branches, and the places that everybody can write.

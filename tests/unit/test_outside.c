@@ -293,6 +293,8 @@ TEST(the_words_of_a_shell_command_are_judged)
 {
     struct trees trees = make();
     machine_link("/bin/tool", "../ws/inside");
+    machine_put("/more/file", "x");
+    machine_link("/more/linked", "../ws/inside");
     const char *own = path_of("/bin"),
                *both = arena_printf(&machine.arena, "%s:%s", path_of("/ws/.venv/bin"), own);
     const struct {
@@ -322,6 +324,49 @@ TEST(the_words_of_a_shell_command_are_judged)
         {own, "echo \"$((1 + 2)) ${X}\"", "found"},
         {own, "echo \"$(\"", "found"},
         {own, "", "found"},
+        /* directories that the command changes to */
+        {own, "cd ~ && ws/inside", "/ws/inside"},
+        {own, "cd && ./ws/inside", "/ws/inside"},
+        {own, "cd; sh ws/inside", "/ws/inside"},
+        {own, "pushd ~ ; sh ws/inside", "/ws/inside"},
+        {own, "cd -P -- ~/etc || cd ~; python3 ws", "/ws"},
+        {own, "(cd ~/etc); cd ~/bin; sh ../ws/inside", "/ws"},
+        {own, "cd ~/bin && cd .. && cat ws/inside", "/ws/inside"},
+        {own, "sh -c 'cd ~; ws/inside'", "/ws/inside"},
+        {own, "cd ~/etc && cat token >copy", "found"},
+        {own, "cd \"$BAWN_WORKSPACE\" && make", "found"},
+        /* wildcards */
+        {own, "sh ~/w?/inside", "/ws"},
+        {own, "sh ~/ws/ins*", "/ws"},
+        {own, "~/[vw]s/later", "/ws"},
+        {own, "cd ~; sh w*/inside", "/ws"},
+        {own, "cat ~/bin/t*", "/ws"},
+        {own, "cat --file=~/w*/x", "/ws"},
+        {own, "cat ~/*.log ~/bin/g* ~/e*/*", "found"},
+        {own, "cat '~/w*/x' \"[ws]\" | grep [a-z]*", "found"},
+        /* homes */
+        {own, "sh ~no-such-user/x", "~no-such-user"},
+        {own, "sh ~+/ws/inside", "~+"},
+        {own, "git log HEAD~1 --since=~1", "found"},
+        /* lists, options, and words of which a part is known */
+        {own, "PATH=/bin:~/ws/.venv/bin gh", "/ws"},
+        {own, "env PATH=/bin:$HOME/ws/.venv/bin gh", "/ws"},
+        {own, "PATH=$PATH:${HOME}/ws; gh", "/ws"},
+        {own, "export PATH=/bin:~/public", "/public"},
+        {own, "PATH=~/more:$PATH linked", "/more/linked"},
+        {own, "PATH=~/bin:/usr/bin gh", "found"},
+        {own, "make -C$HOME/ws", "/ws"},
+        {own, "sh \"$HOME/ws/$X\"", "/ws"},
+        {own, "echo \"/$X\" ~/bin/$X", "found"},
+        /* what is executed, or read by an interpreter */
+        {own, "sh ~/public/gh", "/public"},
+        {own, "sh -x <~/public/gh", "/public"},
+        {own, ". ~/public/gh", "/public"},
+        {own, "timeout -k 5 10 sh ~/public/gh", "/public"},
+        {own, "env -u X python3 -u ~/public/gh", "/public"},
+        {own, "cd ~/public && ./gh", "/public"},
+        {own, "python3 ~/bin/gh ~/public/out", "found"},
+        {own, "tar -xf ~/public/gh; cp ~/public/gh ~/bin/x", "found"},
     };
     for (size_t i = 0; i < array_len(table); i++) {
         const char *answer = judge_command(&trees, table[i].list, table[i].command);
