@@ -246,23 +246,85 @@ static const char *read_first_line(struct arena *arena, int path_fd)
 static int judge_at(const struct trees *trees, struct arena *arena, const struct judged_path *path,
                     const char *program, unsigned depth, struct judged *ret_judged, struct err *err);
 
-/* env passes over options and variables; -S lets it split a word. */
-static int judge_word_of_env(const struct trees *trees, struct arena *arena, const struct judged_path *path,
-                             const char *words, unsigned depth, struct err *err)
+/* The words behind an interpreter, which may be env, nice or a shell: each may be a program, or a file that is read. */
+struct line_words {
+    const struct trees *trees;
+    struct arena *arena;
+    const struct judged_path *path;
+    const char *list;  /* of directories in which programs are found */
+    const char *place; /* the last directory among the words: env -C changes to one */
+    unsigned depth;
+};
+
+static int judge_line_path(struct line_words *words, const char *path, struct err *err)
 {
-    char *rest = arena_str(arena, words);
-    for (char *word; (word = strsep(&rest, " \t"));) {
+    struct judged judged = {.fd = -1};
+    int found = judge_open(words->trees, words->arena, path, JUDGE_PROGRAM, &judged, err);
+    if (found > 0 && S_ISDIR(judged.status.st_mode))
+        words->place = path;
+    fd_close(judged.fd);
+    judged.fd = -1;
+    if (found > 0)
+        found = judge_at(words->trees, words->arena, words->path, path, words->depth, &judged, err);
+    fd_close(judged.fd);
+    return found;
+}
+
+/* An absolute path, or one from / and from the directory that was named last. */
+static int judge_line_file(struct line_words *words, const char *word, struct err *err)
+{
+    if (*word == '/')
+        return judge_line_path(words, word, err);
+    const char *place = words->place;
+    if (place && judge_line_path(words, path_join(words->arena, place, word), err) < 0)
+        return -1;
+    return judge_line_path(words, path_join(words->arena, "/", word), err);
+}
+
+static int judge_line_name(struct line_words *words, const char *name, struct err *err)
+{
+    const char *list = words->list, *folder;
+    int found = 0;
+    while (!found && (folder = path_next_folder(words->arena, &list))) {
+        if (*folder == '/')
+            found = judge_line_path(words, path_join(words->arena, folder, name), err);
+    }
+    return found;
+}
+
+/* "NAME=VALUE", "--option=VALUE": a list of files. PATH is a list of directories. */
+static int judge_line_value(struct line_words *words, const char *word, struct err *err)
+{
+    const char *value = strchr(word, '=') + 1, *list = value, *part;
+    bool is_path = text_starts_with(word, "PATH=");
+    if (is_path)
+        words->list = arena_printf(words->arena, "%s:%s", value, words->list);
+    while ((part = path_next_folder(words->arena, &list))) {
         struct judged judged = {.fd = -1};
-        if (text_starts_with(word, "-S"))
-            word += 2;
-        if (!*word || *word == '-' || (strchr(word, '=') && !strchr(word, '/')))
-            continue;
-        const char *list = path->text, *folder;
-        int found = *word == '/' ? judge_at(trees, arena, path, word, depth, &judged, err) : 0;
-        while (!strchr(word, '/') && !found && (folder = path_next_folder(arena, &list)))
-            found = judge_at(trees, arena, path, path_join(arena, folder, word), depth, &judged, err);
+        int found = *part == '/' ? judge_open(words->trees, words->arena, part,
+                                              is_path ? JUDGE_FOLDER : JUDGE_FILE, &judged, err)
+                                 : 0;
         fd_close(judged.fd);
-        return found < 0 ? -1 : 0;
+        if (found < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* env -S splits a word at spaces, and takes quotes off. */
+static int judge_line_words(struct line_words *words, const char *line, struct err *err)
+{
+    char *rest = arena_str(words->arena, line);
+    for (char *word; (word = strsep(&rest, " \t\r\"'"));) {
+        int found = 0;
+        if (word[0] == '-' && word[1] && word[1] != '-')
+            word += 2; /* the letter of an option, and what belongs to it */
+        if (strchr(word, '='))
+            found = judge_line_value(words, word, err);
+        else if (*word && *word != '-')
+            found = strchr(word, '/') ? judge_line_file(words, word, err) : judge_line_name(words, word, err);
+        if (found < 0)
+            return -1;
     }
     return 0;
 }
@@ -279,8 +341,10 @@ static int judge_interpreter(const struct trees *trees, struct arena *arena, con
                        interpreter);
     int found = judge_at(trees, arena, path, interpreter, depth + 1, &judged, &why);
     fd_close(judged.fd);
-    if (found >= 0 && strcmp(path_name(interpreter), "env") == 0)
-        found = judge_word_of_env(trees, arena, path, line + size, depth + 1, &why);
+    struct line_words words = {
+        .trees = trees, .arena = arena, .path = path, .list = path->text, .depth = depth + 1};
+    if (found >= 0)
+        found = judge_line_words(&words, line + size, &why);
     if (found >= 0)
         return 0;
     err_set(err, "%s is not used: of its interpreter, %s", program, why.message);

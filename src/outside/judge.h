@@ -40,7 +40,7 @@ int judge_missing(const struct judged_path *path, struct arena *arena, const cha
     must_check;
 
 /*
- * Judges a program, its interpreter, and the program that env starts. Returns 1 with the opened file, 0 if it is none that can be executed, -1 if
+ * Judges a program, its interpreter, and every word of its #! line that may be a program or a file. Returns 1 with the opened file, 0 if it is none that can be executed, -1 if
  * it is refused.
  */
 int judge_program(const struct trees *trees, struct arena *arena, const struct judged_path *path,

@@ -9,7 +9,7 @@
  *  2. PATH keeps only directories in which no run can write (outside_path).
  *  3. The environment is a short list of variables (environment.c). None of them makes a usual program load code, and none leads to where a run
  *     can write.
- *  4. The file, each link and directory on the way to it, and the interpreter of its #! line lie where no run can write (judge.c). The file is
+ *  4. The file, each link and directory on the way to it, and the words of its #! line lie where no run can write (judge.c). The file is
  *     opened first, and what was opened is judged and executed. A script is executed by its path, because its interpreter opens it again.
  *     That path is as safe: no step of it can be changed from inside.
  *  5. A shell command is judged by its words, as far as they tell: a path, a pattern, a list of paths, or the name of a program (shell.c).

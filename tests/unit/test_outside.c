@@ -265,14 +265,38 @@ TEST(an_interpreter_is_judged_like_the_program)
     put_program("/bin/by-path", arena_printf(&machine.arena, "#! %s -u\n", path_of("/ws/inside")));
     put_program("/bin/by-env", "#!/usr/bin/env -S tool -x\n");
     put_program("/bin/relative", "#!ws/inside\n");
+    const char *const lines[] = {"/usr/bin/env -S A=/x tool",
+                                 "/usr/bin/env -S -u FOO tool",
+                                 "/usr/bin/env -S sh @/ws/inside",
+                                 "/bin/sh @/ws/inside",
+                                 "/usr/bin/nice tool",
+                                 "/usr/bin/env -S PATH=@/ws:/bin x",
+                                 "/usr/bin/env -S PATH=@/more linked",
+                                 "/usr/bin/env -S -C @ sh ws/inside",
+                                 "/usr/bin/env -S sh -c '@/ws/inside; true'",
+                                 "/usr/bin/env -S --chdir=@/ws sh x",
+                                 "/usr/bin/env -Stool",
+                                 "/bin/sh @/public/gh"};
     put_program("/bin/plain", "#!/bin/sh -e\n");
     machine_link("/bin/tool", "../ws/inside");
+    machine_put("/more/file", "x");
+    machine_link("/more/linked", "../ws/inside");
     CHECK_STR(judge_one(&trees, "/bin/plain"), "found");
     CHECK_STR(judge_one(&trees, "/bin/elf"), "found");
     CHECK_STR(judge_one(&trees, "/etc/token"), "missing");
     CHECK(strstr(judge_one(&trees, "/bin/by-path"), "of its interpreter, /ws/inside"));
     CHECK(strstr(judge_one(&trees, "/bin/by-env"), "of its interpreter, /bin/tool"));
     CHECK(strstr(judge_one(&trees, "/bin/relative"), "is not an absolute path"));
+    for (size_t i = 0; i < array_len(lines); i++) {
+        auto_buf struct buf line = {0};
+        for (const char *at = lines[i]; *at; at++)
+            buf_add_str(&line, *at == '@' ? machine.path : (const char[]){*at, '\0'});
+        put_program("/bin/line", arena_printf(&machine.arena, "#!%s\n", buf_text(&line)));
+        if (!CHECK(strstr(judge_one(&trees, "/bin/line"), "of its interpreter, ")))
+            printf("# %s\n", lines[i]);
+    }
+    put_program("/bin/line", "#!/usr/bin/env -S A=/tmp python3 -X importtime --config=/etc/x --\n");
+    CHECK_STR(judge_one(&trees, "/bin/line"), "found");
     unmake(&trees);
 }
 
