@@ -6,8 +6,8 @@
 #include "outside/environment.h"
 
 #include <string.h>
-#include <unistd.h>
 
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
 
@@ -50,19 +50,33 @@ static bool makes_less_run(const char *name, const char *value)
     return strcmp(name, "LESS") == 0 && strpbrk(value, "+/=|$");
 }
 
-/* Does the value, or a part of a list, name a place where a run can write? */
-static bool leads_inside(const struct trees *trees, struct arena *arena, const char *value)
+/*
+ * The path in a part of a value; NULL: there is none. Programs such as aws take ~ for the home. What begins otherwise is relative to /, where programs
+ * are started; "path=/run/user/1000/bus" has a path behind the sign.
+ */
+static const char *path_in(const struct outside *outside, struct arena *arena, const char *part)
 {
-    const char *folder;
-    while ((folder = path_next_folder(arena, &value))) {
+    const char *home = text_variable(outside->environment, "HOME"), *sign = strchr(part, '='),
+               *slash = strchr(part, '/');
+    home = home ? home : outside->home;
+    if (sign && slash > sign)
+        part = sign + 1;
+    if (*part == '~' && (part[1] == '/' || !part[1]) && home)
+        return arena_printf(arena, "%s%s", home, part + 1);
+    return !slash ? NULL : *part == '/' ? part : arena_printf(arena, "/%s", part);
+}
+
+/* Does the value, or a part of a list, name a place where a run can write? */
+static bool leads_inside(const struct outside *outside, const struct trees *trees, struct arena *arena,
+                         const char *value)
+{
+    const char *part;
+    while ((part = path_next_folder(arena, &value))) {
         struct judged judged = {.fd = -1};
         struct err ignored;
-        const char *path = strchr(folder, '/'); /* also of "path=/run/user/1000/bus" */
-        if (!path || (path > folder && path[-1] != '='))
-            continue;
-        int found = judge_open(trees, arena, path, JUDGE_FILE, &judged, &ignored);
-        if (found > 0)
-            close(judged.fd);
+        const char *path = path_in(outside, arena, part);
+        int found = path ? judge_open(trees, arena, path, JUDGE_FILE, &judged, &ignored) : 0;
+        fd_close(judged.fd);
         if (found < 0)
             return true;
     }
@@ -85,7 +99,7 @@ const char *const *environment_for(const struct outside *outside, const struct t
         size_t size = strcspn(entry, "=");
         const char *name = arena_copy(arena, entry, size);
         if (entry[size] && is_listed(name) && !text_variable(facts ? facts : &(const char *){NULL}, name) &&
-            !makes_less_run(name, entry + size + 1) && !leads_inside(trees, arena, entry + size + 1))
+            !makes_less_run(name, entry + size + 1) && !leads_inside(outside, trees, arena, entry + size + 1))
             list[kept++] = entry;
     }
     if (outside->home && !text_variable(outside->environment, "HOME"))

@@ -406,7 +406,7 @@ TEST(the_words_of_a_shell_command_are_judged)
 TEST(the_environment_is_a_short_list)
 {
     struct trees trees = make();
-    const char *const given[] = {"HOME=/root",
+    const char *const given[] = {arena_printf(&machine.arena, "HOME=%s", machine.path),
                                  "LC_ALL=C",
                                  "GIT_SSH_COMMAND=x",
                                  "LD_PRELOAD=x",
@@ -422,6 +422,12 @@ TEST(the_environment_is_a_short_list)
                                  arena_printf(&machine.arena, "XDG_CONFIG_HOME=%s", path_of("/ws/x")),
                                  arena_printf(&machine.arena, "XDG_CONFIG_DIRS=/etc/xdg:%s", path_of("/ws")),
                                  arena_printf(&machine.arena, "XDG_RUNTIME_DIR=%s", path_of("/public")),
+                                 "AWS_CONFIG_FILE=~/ws/cfg",
+                                 "GNUPGHOME=~",
+                                 "KRB5CCNAME=FILE:~/ws/cache",
+                                 "XDG_X=a=~/ws",
+                                 "TZ=Europe/Berlin",
+                                 "VAULT_CACERT=~/etc/x",
                                  "LESS=R",
                                  NULL};
     const char *const facts[] = {"LESS=FRX", NULL};
@@ -431,7 +437,7 @@ TEST(the_environment_is_a_short_list)
     auto_buf struct buf names = {0};
     for (; *list; list++)
         buf_printf(&names, "%.*s ", (int)strcspn(*list, "="), *list);
-    CHECK_STR(buf_text(&names), "HOME LC_ALL XDG_RUNTIME_DIR PATH LESS ");
+    CHECK_STR(buf_text(&names), "HOME LC_ALL XDG_RUNTIME_DIR GNUPGHOME TZ VAULT_CACERT PATH LESS ");
     unmake(&trees);
 }
 
