@@ -27,13 +27,27 @@ struct walk {
 
 static int refuse(const struct walk *walk, const char *place, const char *why, struct err *err)
 {
-    if (path_is_beneath(walk->path, place))
-        err_set(err, "%s is not used: %s", walk->path, why);
-    else
+    bool is_link = !path_is_beneath(walk->path, place);
+    if (is_link)
         err_set(err, "%s is not used: it leads to %s, and %s", walk->path, place, why);
+    else
+        err_set(err, "%s is not used: %s", walk->path, why);
     err->errnum = 0;
-    return err_hint(err, "put it where no run of bawn can write, such as %s",
+    return err_hint(err, "put %s where no run of bawn can write, such as %s",
+                    is_link ? "the file itself, and not a link to it," : "it",
                     walk->kind == JUDGE_FILE ? "~/.config" : "~/bin or /usr/local");
+}
+
+/* In the tree of a run. One of an earlier run is in the record. */
+static int refuse_tree(const struct walk *walk, const char *place, const struct written_tree *tree,
+                       struct err *err)
+{
+    refuse(walk, place, arena_printf(walk->arena, "a run of bawn can write in %s", tree->path), err);
+    return tree->record ? err_hint(err,
+                                   "%s. %s lists that tree, because a run could write there: when you have "
+                                   "checked its files, you may delete the line",
+                                   arena_str(walk->arena, err->hint), tree->record)
+                        : -1;
 }
 
 /* Debian gives directories below /usr/local to root and the group staff (50). */
@@ -69,8 +83,7 @@ static int check_place(const struct walk *walk, const char *place, const struct 
 {
     const struct written_tree *tree = trees_find(walk->trees, place, status);
     if (tree && !tree->is_public)
-        return refuse(walk, place, arena_printf(walk->arena, "a run of bawn can write in %s", tree->path),
-                      err);
+        return refuse_tree(walk, place, tree, err);
     if (walk->kind == JUDGE_FILE)
         return 0;
     if (tree)
@@ -170,8 +183,7 @@ int judge_open(const struct trees *trees, struct arena *arena, const char *path,
     if (result > 0 && kind == JUDGE_FOLDER && S_ISDIR(walk.at.status.st_mode)) {
         const struct written_tree *tree = trees_inside(trees, walk.at.real);
         if (tree)
-            result = refuse(&walk, walk.at.real,
-                            arena_printf(arena, "a run of bawn can write in %s", tree->path), err);
+            result = refuse_tree(&walk, walk.at.real, tree, err);
     }
     if (result <= 0) {
         fd_close(walk.at.fd);

@@ -151,9 +151,12 @@ static int record(const char *state, path_list *paths, struct err *err)
         buf_add_str(
             &added,
             "/.cut\n"); /* the disk was full in the middle of a path: this is not the directory above */
+    /* The worktrees of branches, copies and homes would fill the record. That directory counts by itself (add_own). */
+    const char *own = directories_resolve(&arena, arena_printf(&arena, "%s/bawn", state));
     for (size_t i = 0; i < paths->count; i++) {
         struct bytes path = one_line(paths->at[i]);
-        if (path.size <= 1 || has_path(bytes_of(known.bytes, known.size), path) ||
+        if (path.size <= 1 || path_is_inside(paths->at[i], own) ||
+            has_path(bytes_of(known.bytes, known.size), path) ||
             has_path(bytes_of(added.bytes, added.size), path))
             continue;
         buf_add(&added, path.at, path.size);
@@ -197,8 +200,11 @@ static int add_recorded(struct trees *trees, struct arena *arena, const char *st
     if (fd < 0 || buf_read(&text, fd, RECORD_LARGEST) < 0)
         return err_sys(err, errno, "cannot read %s, which says where commands inside can write", path);
     struct bytes rest = bytes_of(text.bytes, text.size), line;
+    size_t known = trees->list.count;
     while (bytes_take_line(&rest, &line))
         trees_add(trees, arena, arena_copy(arena, line.at, line.size), false);
+    for (size_t i = known; i < trees->list.count; i++)
+        trees->list.at[i].record = path;
     return 0;
 }
 

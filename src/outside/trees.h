@@ -7,9 +7,10 @@
 #include "outside/outside.h"
 
 struct written_tree {
-    const char *path; /* without links */
-    bool is_public;   /* everybody can write there, but no run needs to */
-    bool is_there;    /* then these two name it, by whatever path it is reached */
+    const char *path;   /* without links */
+    const char *record; /* the file that lists it, where an earlier run could write; NULL: another tree */
+    bool is_public;     /* everybody can write there, but no run needs to */
+    bool is_there;      /* then these two name it, by whatever path it is reached */
     dev_t device;
     ino_t inode;
 };

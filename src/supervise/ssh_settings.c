@@ -34,14 +34,30 @@ static bool is_setting(const char *line, const char *const *names, size_t count)
     return false;
 }
 
+/* %d is the home. What another token becomes is not known: like a variable of the shell it ends what can be told of a word. */
+static const char *expand_tokens(const struct settings *settings, const char *words)
+{
+    auto_buf struct buf text = {0};
+    for (; *words; words++) {
+        if (words[0] != '%' || !words[1])
+            buf_add_char(&text, *words);
+        else if (*++words == '%')
+            buf_add_char(&text, '%');
+        else
+            buf_add_str(&text, *words == 'd' ? settings->home : "${token}");
+    }
+    return arena_str(settings->arena, buf_text(&text));
+}
+
 /* The words of a setting that names files or programs. A file is judged as a word behind the command ":", and not as a program. */
 static void add_words(struct settings *settings, const char *line, const char *words)
 {
     static const char *const files[] = {"identityfile",         "certificatefile", "userknownhostsfile",
                                         "globalknownhostsfile", "identityagent",   "pkcs11provider",
-                                        "securitykeyprovider",  "revokedhostkeys", "xauthlocation"};
+                                        "securitykeyprovider",  "revokedhostkeys", "xauthlocation",
+                                        "controlpath"};
     static const char *const programs[] = {"knownhostscommand", "proxycommand", "localcommand", "match"};
-    words += strspn(words, " \t=");
+    words = expand_tokens(settings, words + strspn(words, " \t="));
     if (is_setting(line, programs, array_len(programs)))
         vec_push(&settings->texts, words);
     else if (is_setting(line, files, array_len(files)))

@@ -235,6 +235,38 @@ TEST(half_a_line_of_the_record_is_no_tree_above)
     machine_remove();
 }
 
+TEST(a_refusal_names_the_record_of_an_earlier_run_and_a_link)
+{
+    struct err err = {0};
+    machine_make();
+    machine_put("/w/tool", "x");
+    machine_put("/bin/x", "x");
+    machine_link("/bin/tool", "../w/tool");
+    CHECK(outside_record_tree(path_of("/.local/state"), path_of("/w"), &err) == 0);
+    const char *const environment[] = {arena_printf(&machine.arena, "HOME=%s", machine.path), NULL};
+    const struct outside outside = {.environment = environment};
+    const char *const none[] = {NULL};
+    CHECK_INT(outside_check(&outside, (const char *const[]){path_of("/w/tool"), NULL}, none, &err), -1);
+    CHECK(strstr(err.hint, "put it where no run") && strstr(err.hint, path_of("/.local/state/bawn/written")));
+    CHECK_INT(outside_check(&outside, (const char *const[]){path_of("/bin/tool"), NULL}, none, &err), -1);
+    CHECK(strstr(err.hint, "not a link to it") && strstr(err.hint, path_of("/.local/state/bawn/written")));
+    machine_remove();
+}
+
+TEST(the_record_leaves_out_what_is_known_without_it)
+{
+    struct err err;
+    machine_make();
+    const char *state = path_of("/.local/state"), *own = path_of("/.local/state/bawn/branches/x/bawn-y/x");
+    CHECK(outside_record_tree(state, own, &err) == 0 && outside_record_tree(state, "/w", &err) == 0);
+    auto_buf struct buf text = {0};
+    auto_fd int fd = open(path_of("/.local/state/bawn/written"), O_RDONLY | O_CLOEXEC);
+    CHECK(fd >= 0 && buf_read(&text, fd, 4096) == 0);
+    CHECK_STR(buf_text(&text), "/w\n");
+    CHECK_STR(is_known(NULL, path_of("/.local/state/bawn/branches/x/bawn-y/x/tool")), "yes");
+    machine_remove();
+}
+
 TEST(a_record_that_cannot_be_read_is_an_error)
 {
     struct err err;
