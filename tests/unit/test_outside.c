@@ -473,4 +473,41 @@ TEST(the_environment_is_a_short_list)
     unmake(&trees);
 }
 
+/* The tree by which the command can write the path: "no" where it cannot. */
+static const char *written_by(enum foundation on, struct operation part, const char *path)
+{
+    struct operation all[] = {
+        {.kind = OP_BIND_WRITE, .path = "/t/deep/er"}, {.kind = OP_BIND_WRITE, .path = "/t"}, part};
+    const struct operations operations = {.at = all, .count = array_len(all), .on = on};
+    const struct operation *tree = operations_written(&operations, path);
+    return tree ? tree->path : "no";
+}
+
+TEST(a_path_is_written_by_the_deepest_live_tree_unless_a_part_is_kept)
+{
+    const struct operation none = {.kind = OP_HOME, .path = "/"},
+                           freeze = {.kind = OP_FREEZE, .path = "/t/deep"},
+                           missing = {.kind = OP_FREEZE, .path = "/t/deep", .missing = true},
+                           pattern = {.kind = OP_FREEZE, .path = "/t/deep", .is_pattern = true},
+                           read = {.kind = OP_BIND_READ, .path = "/t/deep"},
+                           aside = {.kind = OP_BIND_WRITE, .path = "/t/deep", .overlay = "/x"},
+                           copy = {.kind = OP_BIND_WRITE, .path = "/t/deep", .source = "/x"};
+    CHECK_STR(written_by(ON_NAMESPACES, none, "/t/bin/x"), "/t");
+    CHECK_STR(written_by(ON_NAMESPACES, none, "/t"), "/t");
+    CHECK_STR(written_by(ON_NAMESPACES, none, "/tt"), "no");
+    CHECK_STR(written_by(ON_NAMESPACES, none, "/t/deep/er/x"), "/t/deep/er");
+    CHECK_STR(written_by(ON_NAMESPACES, freeze, "/t/deep/x"), "no");
+    CHECK_STR(written_by(ON_NAMESPACES, freeze, "/t/x"), "/t");
+    CHECK_STR(written_by(ON_NAMESPACES, freeze, "/t/deep/er/x"),
+              "/t/deep/er"); /* granted within what is kept */
+    CHECK_STR(written_by(ON_NAMESPACES, missing, "/t/deep/x"), "/t");
+    CHECK_STR(written_by(ON_NAMESPACES, pattern, "/t/deep/x"), "/t");
+    CHECK_STR(written_by(ON_NAMESPACES, read, "/t/deep/x"), "no");
+    CHECK_STR(written_by(ON_NAMESPACES, aside, "/t/deep/x"), "no");
+    CHECK_STR(written_by(ON_LANDLOCK, freeze, "/t/deep/x"), "no");
+    CHECK_STR(written_by(ON_LANDLOCK, read, "/t/deep/x"),
+              "/t"); /* Landlock makes no exception within a tree */
+    CHECK_STR(written_by(ON_LANDLOCK, copy, "/t/deep/x"), "/t");
+}
+
 UNIT_MAIN()
