@@ -192,7 +192,7 @@ static bool stand_still(struct control *control, int client, const char *number)
     }
     if (!standstill_begin(control->parts.standstill)) {
         standstill_end(control->parts.standstill);
-        tell(client, answer_words[ANSWER_RUNS_ON]);
+        tell(client, answer_words[ANSWER_RUNNING]);
         return false;
     }
     clock_gettime(CLOCK_MONOTONIC, &now);

@@ -152,7 +152,7 @@ int control_hold_still(const char *session_folder, uint64_t terminal, int *ret_f
     int answer = fd < 0 ? -1 : read_answer(fd, session_folder, err);
     if (answer == ANSWER_DONE)
         *ret_fd = fd_take(&fd);
-    if (answer != ANSWER_RUNS_ON)
+    if (answer != ANSWER_RUNNING)
         return answer < 0 ? -1 : 0;
     err_set(err, "what runs inside cannot be stopped while you answer");
     (void)err_hint(err, "answer in another terminal");

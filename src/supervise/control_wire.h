@@ -18,8 +18,8 @@ enum {
 static const char still_line[] = "still ";
 
 /* Answers that are no sentence. */
-enum answer { ANSWER_DONE, ANSWER_APART, ANSWER_RUNS_ON };
-static const char *const answer_words[] = {"done", "apart", "runs on"};
+enum answer { ANSWER_DONE, ANSWER_APART, ANSWER_RUNNING };
+static const char *const answer_words[] = {"done", "apart", "running"};
 
 /* The directory is named by its descriptor: its path may be too long for a socket's address. */
 static inline struct sockaddr_un address_in(int folder_fd)
