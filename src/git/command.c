@@ -27,8 +27,9 @@ struct reader {
     const char *folder;
     bool is_git; /* the words are git's own: subcommands, branches */
     bool was_argument;
-    bool is_of_option;             /* the word is glued to an option, or follows one */
-    const char *option;            /* the option before the word; NULL: another word, or none */
+    bool is_of_option;  /* the word is glued to an option, or follows one */
+    const char *option; /* the option before the word; NULL: another word, or none */
+    /* cppcheck-suppress unusedStructMember; vec_push uses it */
     VEC(struct assigned) assigned; /* variables of the command */
 };
 

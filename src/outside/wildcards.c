@@ -104,6 +104,6 @@ int wildcards_judge(const struct wildcards *wildcards, const char *directory, co
                     struct err *err)
 {
     unsigned left = MOST_MATCHES;
-    return judge_rest(wildcards, strcmp(directory, "/") && *pattern != '/' ? directory : "", pattern, &left,
-                      err);
+    bool is_whole = *pattern == '/' || strcmp(directory, "/") == 0;
+    return judge_rest(wildcards, is_whole ? "" : directory, pattern, &left, err);
 }

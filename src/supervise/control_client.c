@@ -108,7 +108,7 @@ static int read_terminals(const char *session_folder, uint64_t terminal, struct 
     auto_buf struct buf text = {0};
     auto_fd int folder = open(session_folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     auto_fd int fd = folder < 0 ? -1 : openat(folder, TERMINALS_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    uint64_t pid, start, number;
+    uint64_t pid = 0, start = 0, number = 0;
     if (fd < 0 || buf_read(&text, fd, LONGEST_LINE) < 0)
         return ANSWER_DONE;
     const char *at = buf_text(&text);

@@ -345,6 +345,77 @@ TEST(path_keeps_only_directories_that_no_run_writes)
     unmake(&trees);
 }
 
+static const struct {
+    const char *command, *answer;
+} shell_commands[] = {
+    {"gh auth token", "found"},
+    {"gh auth token | tr -d x >/dev/null 2>&1", "found"},
+    {"tool", "tool"},
+    {"elf && tool", "tool"},
+    {"X=1 exec 'tool' -v", "tool"},
+    {"~/ws/inside", "/ws/inside"},
+    {"\"$HOME/ws/inside\"", "/ws/inside"},
+    {"python3 ~/ws/helper.py", "/ws/helper.py"},
+    {"gh --config=~/ws/x", "/ws/x"},
+    {"gh \"$BAWN_WORKSPACE/x\"", "found"},
+    {"gh >>~/ws/log", "/ws/log"},
+    {"gh >>~/public/log", "found"},
+    {"~/public/gh", "/public"},
+    {"sh -ec 'cd ~/ws && ./x'", "/ws"},
+    {"sh -c \"exec 'tool' -v\"", "tool"},
+    {"echo 'it is in ~/ws/x'", "found"},
+    {"echo \"$(tool)\"", "tool"},
+    {"echo `tool -v`", "tool"},
+    {"x=\"a `elf; tool`\"", "tool"},
+    {"echo \"$(echo $(tool))\"", "tool"},
+    {"echo \"$((1 + 2)) ${X}\"", "found"},
+    {"echo \"$(\"", "found"},
+    {"", "found"},
+    /* directories that the command changes to */
+    {"cd ~ && ws/inside", "/ws/inside"},
+    {"cd && ./ws/inside", "/ws/inside"},
+    {"cd; sh ws/inside", "/ws/inside"},
+    {"pushd ~ ; sh ws/inside", "/ws/inside"},
+    {"cd -P -- ~/etc || cd ~; python3 ws", "/ws"},
+    {"(cd ~/etc); cd ~/bin; sh ../ws/inside", "/ws"},
+    {"cd ~/bin && cd .. && cat ws/inside", "/ws/inside"},
+    {"sh -c 'cd ~; ws/inside'", "/ws/inside"},
+    {"cd ~/etc && cat token >copy", "found"},
+    {"cd \"$BAWN_WORKSPACE\" && make", "found"},
+    /* wildcards */
+    {"sh ~/w?/inside", "/ws"},
+    {"sh ~/ws/ins*", "/ws"},
+    {"~/[vw]s/later", "/ws"},
+    {"cd ~; sh w*/inside", "/ws"},
+    {"cat ~/bin/t*", "/ws"},
+    {"cat --file=~/w*/x", "/ws"},
+    {"cat ~/*.log ~/bin/g* ~/e*/*", "found"},
+    {"cat '~/w*/x' \"[ws]\" | grep [a-z]*", "found"},
+    /* homes */
+    {"sh ~no-such-user/x", "~no-such-user"},
+    {"sh ~+/ws/inside", "~+"},
+    {"git log HEAD~1 --since=~1", "found"},
+    /* lists, options, and words of which a part is known */
+    {"PATH=/bin:~/ws/.venv/bin gh", "/ws"},
+    {"env PATH=/bin:$HOME/ws/.venv/bin gh", "/ws"},
+    {"PATH=$PATH:${HOME}/ws; gh", "/ws"},
+    {"export PATH=/bin:~/public", "/public"},
+    {"PATH=~/more:$PATH linked", "/more/linked"},
+    {"PATH=~/bin:/usr/bin gh", "found"},
+    {"make -C$HOME/ws", "/ws"},
+    {"sh \"$HOME/ws/$X\"", "/ws"},
+    {"echo \"/$X\" ~/bin/$X", "found"},
+    /* what is executed, or read by an interpreter */
+    {"sh ~/public/gh", "/public"},
+    {"sh -x <~/public/gh", "/public"},
+    {". ~/public/gh", "/public"},
+    {"timeout -k 5 10 sh ~/public/gh", "/public"},
+    {"env -u X python3 -u ~/public/gh", "/public"},
+    {"cd ~/public && ./gh", "/public"},
+    {"python3 ~/bin/gh ~/public/out", "found"},
+    {"tar -xf ~/public/gh; cp ~/public/gh ~/bin/x", "found"},
+};
+
 TEST(the_words_of_a_shell_command_are_judged)
 {
     struct trees trees = make();
@@ -353,83 +424,13 @@ TEST(the_words_of_a_shell_command_are_judged)
     machine_link("/more/linked", "../ws/inside");
     const char *own = path_of("/bin"),
                *both = arena_printf(&machine.arena, "%s:%s", path_of("/ws/.venv/bin"), own);
-    const struct {
-        const char *list, *command, *answer;
-    } table[] = {
-        {own, "gh auth token", "found"},
-        {own, "gh auth token | tr -d x >/dev/null 2>&1", "found"},
-        {both, "gh auth token", "found"},
-        {own, "tool", "tool"},
-        {own, "elf && tool", "tool"},
-        {own, "X=1 exec 'tool' -v", "tool"},
-        {own, "~/ws/inside", "/ws/inside"},
-        {own, "\"$HOME/ws/inside\"", "/ws/inside"},
-        {own, "python3 ~/ws/helper.py", "/ws/helper.py"},
-        {own, "gh --config=~/ws/x", "/ws/x"},
-        {own, "gh \"$BAWN_WORKSPACE/x\"", "found"},
-        {own, "gh >>~/ws/log", "/ws/log"},
-        {own, "gh >>~/public/log", "found"},
-        {own, "~/public/gh", "/public"},
-        {own, "sh -ec 'cd ~/ws && ./x'", "/ws"},
-        {own, "sh -c \"exec 'tool' -v\"", "tool"},
-        {own, "echo 'it is in ~/ws/x'", "found"},
-        {own, "echo \"$(tool)\"", "tool"},
-        {own, "echo `tool -v`", "tool"},
-        {own, "x=\"a `elf; tool`\"", "tool"},
-        {own, "echo \"$(echo $(tool))\"", "tool"},
-        {own, "echo \"$((1 + 2)) ${X}\"", "found"},
-        {own, "echo \"$(\"", "found"},
-        {own, "", "found"},
-        /* directories that the command changes to */
-        {own, "cd ~ && ws/inside", "/ws/inside"},
-        {own, "cd && ./ws/inside", "/ws/inside"},
-        {own, "cd; sh ws/inside", "/ws/inside"},
-        {own, "pushd ~ ; sh ws/inside", "/ws/inside"},
-        {own, "cd -P -- ~/etc || cd ~; python3 ws", "/ws"},
-        {own, "(cd ~/etc); cd ~/bin; sh ../ws/inside", "/ws"},
-        {own, "cd ~/bin && cd .. && cat ws/inside", "/ws/inside"},
-        {own, "sh -c 'cd ~; ws/inside'", "/ws/inside"},
-        {own, "cd ~/etc && cat token >copy", "found"},
-        {own, "cd \"$BAWN_WORKSPACE\" && make", "found"},
-        /* wildcards */
-        {own, "sh ~/w?/inside", "/ws"},
-        {own, "sh ~/ws/ins*", "/ws"},
-        {own, "~/[vw]s/later", "/ws"},
-        {own, "cd ~; sh w*/inside", "/ws"},
-        {own, "cat ~/bin/t*", "/ws"},
-        {own, "cat --file=~/w*/x", "/ws"},
-        {own, "cat ~/*.log ~/bin/g* ~/e*/*", "found"},
-        {own, "cat '~/w*/x' \"[ws]\" | grep [a-z]*", "found"},
-        /* homes */
-        {own, "sh ~no-such-user/x", "~no-such-user"},
-        {own, "sh ~+/ws/inside", "~+"},
-        {own, "git log HEAD~1 --since=~1", "found"},
-        /* lists, options, and words of which a part is known */
-        {own, "PATH=/bin:~/ws/.venv/bin gh", "/ws"},
-        {own, "env PATH=/bin:$HOME/ws/.venv/bin gh", "/ws"},
-        {own, "PATH=$PATH:${HOME}/ws; gh", "/ws"},
-        {own, "export PATH=/bin:~/public", "/public"},
-        {own, "PATH=~/more:$PATH linked", "/more/linked"},
-        {own, "PATH=~/bin:/usr/bin gh", "found"},
-        {own, "make -C$HOME/ws", "/ws"},
-        {own, "sh \"$HOME/ws/$X\"", "/ws"},
-        {own, "echo \"/$X\" ~/bin/$X", "found"},
-        /* what is executed, or read by an interpreter */
-        {own, "sh ~/public/gh", "/public"},
-        {own, "sh -x <~/public/gh", "/public"},
-        {own, ". ~/public/gh", "/public"},
-        {own, "timeout -k 5 10 sh ~/public/gh", "/public"},
-        {own, "env -u X python3 -u ~/public/gh", "/public"},
-        {own, "cd ~/public && ./gh", "/public"},
-        {own, "python3 ~/bin/gh ~/public/out", "found"},
-        {own, "tar -xf ~/public/gh; cp ~/public/gh ~/bin/x", "found"},
-    };
-    for (size_t i = 0; i < array_len(table); i++) {
-        const char *answer = judge_command(&trees, table[i].list, table[i].command);
-        if (!CHECK(strstr(answer, table[i].answer)) ||
-            !CHECK(!strcmp(table[i].answer, "found") || strstr(answer, "not used")))
-            printf("# %s: %s\n", table[i].command, answer);
+    for (size_t i = 0; i < array_len(shell_commands); i++) {
+        const char *answer = judge_command(&trees, own, shell_commands[i].command);
+        if (!CHECK(strstr(answer, shell_commands[i].answer)) ||
+            !CHECK(!strcmp(shell_commands[i].answer, "found") || strstr(answer, "not used")))
+            printf("# %s: %s\n", shell_commands[i].command, answer);
     }
+    CHECK(strstr(judge_command(&trees, both, "gh auth token"), "found"));
     unlink(path_of("/bin/gh"));
     CHECK(strstr(judge_command(&trees, both, "gh auth token"), "is left out of PATH"));
     unmake(&trees);
