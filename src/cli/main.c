@@ -75,7 +75,7 @@ int main(int argument_count, char **arguments)
     bool has_streams = occupy_closed_streams();
     auto_fd int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     auto_free char *directory = getcwd(NULL, 0);
-    struct screen screen = {0};
+    auto_screen struct screen screen = {0};
     struct world world = {
         .caller =
             {

@@ -5,19 +5,21 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/attr.h"
+
 enum { KEPT = 64 * 1024 }; /* more than a person reads for one answer */
 
-/* One end of a stream. It lasts as long as the process. */
-struct end {
-    struct screen *screen;
+/* What a stream writes with. It lasts as long as the process. */
+struct screen_writer {
+    struct screen *screen; /* NULL: it has ended */
     int fd;
 };
 
 static void remember(struct screen *screen, const char *bytes, size_t size)
 {
-    struct buf *shown = &screen->shown;
-    if (screen->is_asking)
+    if (!screen || screen->is_asking)
         return;
+    struct buf *shown = &screen->shown;
     buf_add(shown, bytes, size);
     if (shown->size < 2 * (size_t)KEPT)
         return;
@@ -26,34 +28,36 @@ static void remember(struct screen *screen, const char *bytes, size_t size)
     gone = line ? (size_t)(line + 1 - shown->bytes) : gone;
     memmove(shown->bytes, shown->bytes + gone, shown->size - gone);
     shown->size -= gone;
+    shown->bytes[shown->size] = '\0';
 }
 
 static ssize_t write_end(void *cookie, const char *bytes, size_t size)
 {
-    const struct end *end = cookie;
+    const struct screen_writer *writer = cookie;
     size_t written = 0;
     while (written < size) {
-        ssize_t got = write(end->fd, bytes + written, size - written);
+        ssize_t got = write(writer->fd, bytes + written, size - written);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
             break;
         written += (size_t)got;
     }
-    remember(end->screen, bytes, written);
+    remember(writer->screen, bytes, written);
     return (ssize_t)written;
 }
 
 FILE *screen_stream(struct screen *screen, FILE *plain)
 {
     static const cookie_io_functions_t functions = {.write = write_end};
-    struct end *end = malloc(sizeof(*end));
-    FILE *stream = end ? fopencookie(end, "w", functions) : NULL;
+    struct screen_writer *writer = malloc(sizeof(*writer));
+    FILE *stream = writer ? fopencookie(writer, "w", functions) : NULL;
     if (!stream) {
-        free(end);
+        free(writer);
         return plain;
     }
-    *end = (struct end){screen, fileno(plain)};
+    *writer = (struct screen_writer){screen, fileno(plain)};
+    screen->writers[fileno(plain) == STDERR_FILENO] = writer;
     setvbuf(stream, NULL, fileno(plain) == STDERR_FILENO ? _IONBF : _IOLBF, 0);
     return stream;
 }
@@ -62,4 +66,13 @@ void screen_forget(struct screen *screen)
 {
     buf_free(&screen->shown);
     screen->shown = (struct buf){0};
+}
+
+void screen_end(struct screen *screen)
+{
+    screen_forget(screen);
+    for (size_t i = 0; i < array_len(screen->writers); i++) {
+        if (screen->writers[i])
+            screen->writers[i]->screen = NULL;
+    }
 }

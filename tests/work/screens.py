@@ -23,7 +23,7 @@ import threading
 import scratch
 
 ROWS, COLUMNS = 30, 100
-KEPT = 2000000  # bytes of what was shown: an attack writes without end
+KEPT = 16000000  # bytes of what was shown: an attack writes without end, and a busy machine looks at it late
 
 # What is asked, and what terminals answer: xterm, Konsole, xterm.js, iTerm2, kitty, PuTTY. `o` and `s` in it are keys of a question of bawn's.
 REPLIES = (
