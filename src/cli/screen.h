@@ -11,10 +11,10 @@
 
 /* The terminal of `err`. */
 struct screen {
-    bool had_command;           /* in this process */
-    bool is_spoilt;             /* and nothing was written there since */
-    bool is_asking;             /* what is written now is the question itself */
-    struct buf shown;           /* the end of it */
+    bool had_command;                 /* in this process */
+    bool is_spoilt;                   /* and nothing was written there since */
+    bool is_asking;                   /* what is written now is the question itself */
+    struct buf shown;                 /* the end of it */
     struct screen_writer *writers[2]; /* of the streams that write there; NULL: none */
 };
 
