@@ -26,6 +26,12 @@ def sanitized_too(test):
     return test
 
 
+def rare(test):
+    """Only `make test-all` runs it, because other tests show the same with less."""
+    test.rare = True
+    return test
+
+
 class Result:
     def __init__(self, done):
         self.status, self.out, self.err = done.returncode, done.stdout, done.stderr

@@ -27,6 +27,8 @@ def tests_of_this_part(suite, wanted: str) -> list:
     tests = [test for module in modules for test in module.TESTS if wanted in test.__name__.replace("_", " ")]
     if os.environ.get("BAWN_SANITIZED"):
         tests = [test for test in tests if hasattr(test, "sanitized_too")]
+    if os.environ.get("BAWN_LAYER") != "all":
+        tests = [test for test in tests if not hasattr(test, "rare")]
     if is_bare():
         tests = [test for test in tests if test.__name__.replace("_", " ") not in suite.different]
     return tests
@@ -34,6 +36,7 @@ def tests_of_this_part(suite, wanted: str) -> list:
 
 def run_tests(suite, wanted: str) -> int:
     """In the namespaces: one line a test, and no plan."""
+    import scratch
     from session import Session, Skip
 
     lab = labs.Lab(suite.world)
@@ -42,7 +45,7 @@ def run_tests(suite, wanted: str) -> int:
         name = test.__name__.replace("_", " ")
         session = Session(lab)
         lab.ask(take=True, names=labs.NAMES)
-        began = time.monotonic()
+        began, used = time.monotonic(), scratch.processor_time()
         try:
             test(session)
             print(f"ok - {name}", flush=True)
@@ -56,8 +59,7 @@ def run_tests(suite, wanted: str) -> int:
         finally:
             session.close()
             lab.settle()
-        if os.environ.get("BAWN_TIMES"):
-            print(f"# {time.monotonic() - began:.2f} s")
+        print(f"# took {time.monotonic() - began:.2f} s, {scratch.processor_time() - used:.2f} s of a processor", flush=True)
     lab.close()
     return 1 if failed else 0
 

@@ -80,9 +80,8 @@ class Claims(scratch.Claims):
     def run(self, tap, place):
         need("git", "python3")
         template(place)
-        wanted = sys.argv[1] if len(sys.argv) > 1 else ""
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-            begun = [(name, pool.submit(test, place)) for name, test in self.tests if wanted in name]
+            begun = [(name, pool.submit(test, place)) for name, test in self.wanted(tap, place)]
             for name, test in begun:
                 with tap.test(name):
                     test.result()

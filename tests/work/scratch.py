@@ -15,6 +15,7 @@ import pathlib
 import pty
 import pwd
 import random
+import resource
 import select
 import shutil
 import signal
@@ -35,6 +36,7 @@ BAWN_INSIDE = ("--env", "ASAN_OPTIONS") if SANITIZED else ()
 IN_CONTAINER = bool(os.environ.get("BAWN_BARE_CHOSEN"))
 PATIENCE = int(os.environ.get("BAWN_PATIENCE") or (60 if SANITIZED else 20))  # seconds, for what should take milliseconds
 RACES = int(os.environ.get("BAWN_RACES") or 20000)  # rounds
+EVERYTHING = os.environ.get("BAWN_LAYER") == "all"  # `make test-all`
 
 
 class Tap:
@@ -64,7 +66,8 @@ class Tap:
 
     @contextlib.contextmanager
     def test(self, name):
-        """A test that fails by raising, AssertionError or any other."""
+        """A test that fails by raising, AssertionError or any other. tests/run reads the line with its times."""
+        started, used = time.monotonic(), processor_time()
         try:
             yield
         except Skip as why:
@@ -73,6 +76,12 @@ class Tap:
             self.ok(False, name, f"{type(why).__name__}: {why}", last_line(why))
         else:
             self.ok(True, name)
+        print(f"# took {time.monotonic() - started:.2f} s, {processor_time() - used:.2f} s of a processor", flush=True)
+
+
+def processor_time():
+    """Seconds that this process and those that it has waited for have used."""
+    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
 class Skip(Exception):
@@ -387,24 +396,44 @@ class Claims:
         @claim("undo PATH takes back just that")
         def test_path(place): ...
 
-    An argument of the suite is part of the names of the tests that are run. BAWN_CLAIM is the whole name of one, as TAP shows it.
+    rare=True: only `make test-all` runs it, because other claims show the same with less. once=True: what it shows has nothing to do with the kind of
+    walls, and the pass without namespaces leaves it to `make test-all`.
+
+    An argument of the suite is part of the names of the tests that are run. BAWN_CLAIM is the whole name of one, as TAP shows it. With BAWN_LIST=1 the
+    names are printed, and nothing is run.
     """
 
     def __init__(self):
         self.tests = []
 
-    def __call__(self, name):
+    def __call__(self, name, rare=False, once=False):
         def keep(test):
-            self.tests.append((name, test))
+            self.tests.append((name, test, rare, once))
             return test
         return keep
 
+    def wanted(self, tap, place):
+        """The names and functions of those that are to be run now."""
+        part, alone = sys.argv[1] if len(sys.argv) > 1 else "", os.environ.get("BAWN_CLAIM")
+        is_second = getattr(place, "is_bare", False)
+        chosen, left = [], 0
+        for name, test, rare, once in self.tests:
+            if part not in name or alone not in (None, tap.shown(name)):
+                continue
+            if (rare or (once and is_second)) and not EVERYTHING and alone is None:
+                left += 1
+            elif os.environ.get("BAWN_LIST") == "1":
+                tap.ok(True, name)
+            else:
+                chosen.append((name, test))
+        if left:
+            print(f"# left to make test-all: {left}", flush=True)
+        return chosen
+
     def run(self, tap, place):
-        wanted, alone = sys.argv[1] if len(sys.argv) > 1 else "", os.environ.get("BAWN_CLAIM")
-        for name, test in self.tests:
-            if wanted in name and alone in (None, tap.shown(name)):
-                with tap.test(name):
-                    test(place)
+        for name, test in self.wanted(tap, place):
+            with tap.test(name):
+                test(place)
 
 
 class Walled(Place):
