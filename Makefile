@@ -47,14 +47,22 @@ else
 	@"$(BUILD)/bawn" $(CMD)
 endif
 
+.PHONY: check
+check: all ## build, and test in a minute: units, plans, the project's own checks
+	@"$(TOP)/tests/run" --build "$(BUILD)" --layer check $(SUITES)
+
 .PHONY: test
-test: deps-test all ## install dependencies, build, run every test suite (SUITES='unit cli' runs some)
-	@"$(TOP)/tests/run" "$(BUILD)" $(SUITES)
+test: deps-test all ## install dependencies, build, test every promise (SUITES='unit cli': some; SUITES='vault redirect': a part)
+	@"$(TOP)/tests/run" --build "$(BUILD)" $(SUITES)
+
+.PHONY: test-all
+test-all: deps-test all ## the same with every agent, size and repetition, and the whole lint: for releases, hours
+	@"$(TOP)/tests/run" --build "$(BUILD)" --layer all $(SUITES)
 
 .PHONY: asan
 asan: ## build with gcc's address and undefined-behaviour sanitizers in build/asan and run the suites they can find faults in
 	@CC=gcc "$(TOP)/tools/build" "$(BUILD)/asan" $(SANITIZE) $(MESON_FLAGS)
-	@$(SANITIZE_ENV) "$(TOP)/tests/run" "$(BUILD)/asan" $(filter-out all,$(or $(SUITES),$(SANITIZED_SUITES)))
+	@$(SANITIZE_ENV) "$(TOP)/tests/run" --build "$(BUILD)/asan" $(filter-out all,$(or $(SUITES),$(SANITIZED_SUITES)))
 
 .PHONY: clang
 clang: ## build with clang in build/clang, warnings are errors

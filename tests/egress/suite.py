@@ -144,7 +144,7 @@ class Suite:
 def main(suite) -> int:
     if os.environ.get("BAWN_LAB"):
         labs.enter_namespaces()
-        return run_tests(suite, sys.argv[1] if len(sys.argv) > 1 else "")
+        return run_tests(suite, sys.argv[1] if len(sys.argv) > 1 else os.environ.get("BAWN_PART", ""))
     lacking = labs.lacking()
     if lacking:
         print(f"1..0 # SKIP {lacking}")

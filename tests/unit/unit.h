@@ -13,7 +13,7 @@
  *     UNIT_MAIN()
  *
  * It prints TAP, runs its tests in the order in which they are written, all in one process, and fails if one fails. An
- * argument runs only the tests whose name contains it. A failed CHECK does not end its test; CHECK is an expression
+ * argument, or BAWN_PART, runs only the tests whose name contains it. A failed CHECK does not end its test; CHECK is an expression
  * that says whether it held, and REQUIRE ends the test. SKIP("needs …") ends a test that this machine cannot run.
  * Tests say what is true: underscores of the name are printed as spaces.
  */
@@ -23,6 +23,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct unit_test {
@@ -167,18 +168,34 @@ static inline void unit_run(const struct unit_test *test)
     putchar('\n');
 }
 
+/* Is this a part of its name, as it is written or as it is shown? */
+static inline bool unit_is_chosen(const struct unit_test *test, const char *part)
+{
+    for (const char *from = test->name;; from++) {
+        const char *at = from, *wanted = part;
+        while (*wanted && (*at == *wanted || (*at == '_' && *wanted == ' ')))
+            at++, wanted++;
+        if (!*wanted)
+            return true;
+        if (!*from)
+            return false;
+    }
+}
+
 static inline int unit_main(int argc, char **argv)
 {
-    const char *filter = argc > 1 ? argv[1] : "";
+    const char *part = argc > 1 ? argv[1] : getenv("BAWN_PART");
+    if (!part)
+        part = "";
     int planned = 0;
     for (const struct unit_test *test = unit.first; test; test = test->next)
-        planned += strstr(test->name, filter) != NULL;
+        planned += unit_is_chosen(test, part);
 
     /* Line by line, so that a crash loses nothing and a forked child repeats nothing. */
     setvbuf(stdout, NULL, _IOLBF, 0);
     printf("1..%d\n", planned);
     for (const struct unit_test *test = unit.first; test; test = test->next) {
-        if (strstr(test->name, filter))
+        if (unit_is_chosen(test, part))
             unit_run(test);
     }
     return unit.any_failed ? 1 : 0;

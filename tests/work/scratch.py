@@ -399,8 +399,7 @@ class Claims:
     rare=True: only `make test-all` runs it, because other claims show the same with less. once=True: what it shows has nothing to do with the kind of
     walls, and the pass without namespaces leaves it to `make test-all`.
 
-    An argument of the suite is part of the names of the tests that are run. BAWN_CLAIM is the whole name of one, as TAP shows it. With BAWN_LIST=1 the
-    names are printed, and nothing is run.
+    An argument of the suite, or BAWN_PART, is part of the names of the tests that are run. BAWN_CLAIM is the whole name of one, as TAP shows it.
     """
 
     def __init__(self):
@@ -414,7 +413,7 @@ class Claims:
 
     def wanted(self, tap, place):
         """The names and functions of those that are to be run now."""
-        part, alone = sys.argv[1] if len(sys.argv) > 1 else "", os.environ.get("BAWN_CLAIM")
+        part, alone = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("BAWN_PART", ""), os.environ.get("BAWN_CLAIM")
         is_second = getattr(place, "is_bare", False)
         chosen, left = [], 0
         for name, test, rare, once in self.tests:
@@ -422,8 +421,6 @@ class Claims:
                 continue
             if (rare or (once and is_second)) and not EVERYTHING and alone is None:
                 left += 1
-            elif os.environ.get("BAWN_LIST") == "1":
-                tap.ok(True, name)
             else:
                 chosen.append((name, test))
         if left:
