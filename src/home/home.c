@@ -27,14 +27,15 @@ bool home_needs_session(const struct plan *plan)
     return home && (!home->source || is_filled(plan));
 }
 
+/* A command may have closed its home: it opens again for the next one. */
 static int open_made(const char *path, struct err *err)
 {
-    int fd = open_directory_at(AT_FDCWD, path);
-    if (fd < 0 && errno == ENOENT) {
-        if (directories_make(path, err) < 0)
-            return -1;
-        fd = open_directory_at(AT_FDCWD, path);
-    }
+    auto_fd int there_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (there_fd < 0 && errno == ENOENT && directories_make(path, err) < 0)
+        return -1;
+    int fd = there_fd >= 0 && directories_allow_owner(there_fd, S_IRWXU) < 0
+                 ? -1
+                 : open_directory_at(AT_FDCWD, path);
     return fd < 0 ? err_sys(err, errno, "cannot open the private home %s", path) : fd;
 }
 

@@ -310,6 +310,20 @@ int fs_read(struct fsview *fs, const char *path, size_t most, char **ret_bytes, 
     return result;
 }
 
+bool fs_is_open_to_all(struct fsview *fs, const char *path)
+{
+    for (size_t size = strlen(path); size; size = path_parent_size(path, size)) {
+        struct stat status;
+        const char *part = arena_printf(fs->arena, "%.*s", (int)size, path);
+        /* in a sticky directory only its owner replaces a file */
+        if (fstatat(fs->root_fd, beneath_root(part), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+            status.st_mode & S_IWOTH && !S_ISLNK(status.st_mode) &&
+            !(S_ISDIR(status.st_mode) && status.st_mode & S_ISVTX))
+            return true;
+    }
+    return false;
+}
+
 bool fs_can_list(struct fsview *fs, const char *path)
 {
     auto_fd int fd = open_without_links(fs, path, O_RDONLY | O_DIRECTORY);

@@ -73,6 +73,9 @@ const char *fs_link_target(struct fsview *fs, const char *path);
 int fs_read(struct fsview *fs, const char *path, size_t most, char **ret_bytes, size_t *ret_size,
             struct err *err) must_check;
 
+/* May everybody write the file, or put another one in its place? */
+bool fs_is_open_to_all(struct fsview *fs, const char *path);
+
 void fs_sort_names(fs_names *names);
 bool fs_has_name(const fs_names *names, const char *name);
 

@@ -30,7 +30,7 @@ static void read_file(struct policy *policy, const char *path, enum layer layer,
                    "%s", err.message);
     else if (found == 0 && must_exist)
         diag_error(diags, whole, "check the name", "there is no such policy file");
-    if (found <= 0)
+    if (found <= 0 || !is_trusted_to_lock(policy, whole, place, diags))
         return;
     source->text = text;
     freeze_policy_file(policy, place);

@@ -20,6 +20,10 @@ struct profile_finder profile_finder_for(const struct policy *policy, enum layer
 /* sources.c: freezes a policy file, so that a run cannot rewrite it for the next start. */
 void freeze_policy_file(struct policy *policy, const struct fs_place *place);
 
+/* sources.c: what lies in the administrator's directory may lock rules. Such a file that everybody may change is an error, and false. */
+bool is_trusted_to_lock(struct policy *policy, struct spot whole, const struct fs_place *place,
+                        struct diags *diags);
+
 /* repository.c: reads the .bawn of a workspace, and those of the directories around it. */
 void read_repository(struct policy *policy, size_t index, struct diags *diags);
 void read_parts(struct policy *policy, size_t index, struct diags *diags);

@@ -67,6 +67,18 @@ static bool already_read(const struct policy *policy, const char *name, bool onl
     return false;
 }
 
+bool is_trusted_to_lock(struct policy *policy, struct spot whole, const struct fs_place *place,
+                        struct diags *diags)
+{
+    const char *path = whole.source->name;
+    if (!path_is_beneath(path, ADMIN_DIRECTORY) ||
+        !(fs_is_open_to_all(policy->request.fs, path) || fs_is_open_to_all(policy->request.fs, place->real)))
+        return true;
+    diag_error(diags, whole, "take the right away, from the directories on its way too: `chmod o-w`",
+               "everybody may change this file of the administrator");
+    return false;
+}
+
 static void use_in_chain(struct policy *policy, struct spot spot, const char *name,
                          const struct use_chain *chain, struct diags *diags)
 {
@@ -101,8 +113,11 @@ static void use_in_chain(struct policy *policy, struct spot spot, const char *na
     if (source->asked_by != LAYER_REPOSITORY && !fs_has_name(&policy->profiles_in_use, name))
         vec_push(&policy->profiles_in_use, name);
     const struct fs_place *place = NULL;
-    if (*source->name == '/' && fs_resolve(policy->request.fs, source->name, &place, &err) == 0)
+    if (*source->name == '/' && fs_resolve(policy->request.fs, source->name, &place, &err) == 0) {
+        if (!is_trusted_to_lock(policy, (struct spot){.source = source}, place, diags))
+            return;
         freeze_policy_file(policy, place);
+    }
     struct use_chain link = {name, chain, depth};
     if (!already_read(policy, source->name, source->only_tightens))
         read_source(policy, source, &link, diags);

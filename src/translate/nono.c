@@ -186,7 +186,10 @@ static void import_hosts(struct import *import, struct json_value object)
 
 static void import_variables(struct import *import, struct json_value object)
 {
-    static const struct import_key keys[] = {{"allow_vars", import_pass, NULL, LOST_GRANT}};
+    static const struct import_key keys[] = {
+        {"allow_vars", import_pass, NULL, LOST_GRANT},
+        {"deny_vars", import_unset, NULL, LOST_REFUSAL},
+    };
     import_object(import, object, "environment", keys, array_len(keys));
 }
 
