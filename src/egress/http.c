@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/method.h"
 #include "base/text.h"
 
 /* The parts of a head that tell the host, the size of the body, and an upgrade. */
@@ -13,6 +14,7 @@ struct head {
     uint64_t length;
     bool is_old /* HTTP/1.0 */, is_foreign /* of another version, or it asks for a tunnel */;
     bool host_is_right, wants_websocket, is_coded, expects;
+    bool may_be_unread; /* its content, as the next request: some servers ignore the content of this method */
 };
 
 static size_t token_size(const char *text, size_t size)
@@ -51,6 +53,7 @@ static const char *read_request_line(const char *line, size_t size, const char *
     head->is_foreign = space - line == 7 && memcmp(line, "CONNECT", 7) == 0;
     if (head->is_foreign)
         return "CONNECT asks for another connection";
+    head->may_be_unread = !method_has_content(bytes_of(line, (size_t)(space - line)));
     const char *target = space + 1, *last = memrchr(target, ' ', (size_t)(end - target));
     head->is_foreign =
         !last || end - last != 9 || (memcmp(last, " HTTP/1.1", 9) != 0 && memcmp(last, " HTTP/1.0", 9) != 0);
@@ -60,6 +63,8 @@ static const char *read_request_line(const char *line, size_t size, const char *
     size_t target_size = (size_t)(last - target);
     if (target_size == 0 || memchr(target, ' ', target_size))
         return "the request line is malformed";
+    if (memchr(target, '#', target_size))
+        return "the request's target has a fragment, which is never sent";
     if (*target == '/' || (target_size == 1 && *target == '*'))
         return NULL;
     if (target_size < 7 || strncasecmp(target, "http://", 7) != 0)
@@ -182,6 +187,28 @@ static void begin_content(struct http *http, const struct head *head, struct buf
     http->search->is_searched = has_content && !head->is_coded;
 }
 
+/*
+ * A server that ignores the content reads it as the next request, which nobody has checked. So it is told to close the connection after this one:
+ * every other line about the connection goes.
+ */
+static void ask_to_close(struct buf *text)
+{
+    static const char close[] = "Connection: close\r\n\r\n";
+    auto_buf struct buf asked = {0};
+    const char *at = text->bytes, *end = text->bytes + text->size;
+    size_t size = 0;
+    for (const char *line; (line = next_line(&at, end, &size)) && size;) {
+        size_t name = token_size(line, size);
+        if (line == text->bytes ||
+            !(is_field(line, name, "connection") || is_field(line, name, "keep-alive")))
+            buf_add(&asked, line, size + 2);
+    }
+    buf_add_str(&asked, close);
+    buf_free(text);
+    *text = asked;
+    asked = (struct buf){0};
+}
+
 static const char *end_head(struct http *http, const char *host, uint16_t port, struct buf *out)
 {
     struct head head = {0};
@@ -203,6 +230,8 @@ static const char *end_head(struct http *http, const char *host, uint16_t port, 
     if (head.wants_websocket)
         http->state = HTTP_UPGRADING;
     http->is_first_done = true;
+    if (head.may_be_unread && host && (head.length || head.encodings))
+        ask_to_close(&http->line);
     begin_content(http, &head, out);
     return search_has_stopped(http->search) ? has_leak : NULL;
 }

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/method.h"
+
 enum { PORT_OF_HTTPS = 443, LONGEST_NUMBER = 18 };
 
 bool bytes_are(struct bytes bytes, const char *text)
@@ -220,6 +222,8 @@ static const char *read_request_line(struct bytes line, struct head *head)
         return "CONNECT asks for another connection";
     if (line.size != 8 || memcmp(line.at, "HTTP/1.1", 8) != 0)
         return "it is not of HTTP/1.1";
+    if (memchr(head->target.at, '#', head->target.size)) /* to some servers the path ends there */
+        return "its target has a fragment, which is never sent";
     bool is_star = bytes_are(head->target, "*") && bytes_are(head->method, "options");
     return *head->target.at == '/' || is_star ? NULL : "its target is not a path";
 }
@@ -247,6 +251,8 @@ const char *head_read_request(struct bytes text, const char *host, uint16_t port
     if (marks.upgrades == 1 && marks.wants_websocket && marks.connection_upgrades &&
         bytes_are(ret_head->method, "get") && !has_content)
         ret_head->framing = FRAMING_UPGRADE;
+    /* A server that ignores the content reads it as the next request, unless it closes the connection after this one. */
+    ret_head->is_last |= has_content && !method_has_content(ret_head->method);
     return NULL;
 }
 

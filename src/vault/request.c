@@ -198,7 +198,8 @@ static bool add_token(struct server *server, struct head *head, struct arena *sc
     const char *graphql =
         repository_graphql(server->back->settings, server->host, server->port, head->target);
     if (graphql) {
-        head->method = bytes_of("POST", 4);
+        head->method = bytes_of("POST", 4); /* whose content every server reads: the connection may go on */
+        head->is_last = false;
         head->target = bytes_of(graphql, strlen(graphql));
     }
     head->fields[head->count++] = (struct field){bytes_of("Authorization", 13), value};

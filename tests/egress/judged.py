@@ -88,6 +88,24 @@ with dial("allowed.test", 80) as s:
 
 @test
 @sanitized_too
+def content_that_the_server_leaves_unread_is_no_request(session):
+    """Python's http.server, as the lab's servers are made of, ignores the content of a GET, and reads it as what comes next."""
+    hidden = "GET /hidden HTTP/1.1\\r\\nHost: evil.test\\r\\n\\r\\n"
+    chunk = f"{len(hidden.encode().decode('unicode_escape')):x}\\r\\n{hidden}\\r\\n0\\r\\n\\r\\n"
+    kinds = (f"Content-Length: {len(hidden.encode().decode('unicode_escape'))}\\r\\n\\r\\n{hidden}",
+             f"Connection: keep-alive\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n{chunk}")
+    for content in kinds:
+        send = f'print(exchange("allowed.test", 80, b"GET /bytes/3 HTTP/1.1\\r\\nHost: allowed.test\\r\\n{content}").count(b"HTTP/1.1 200"))'
+        done = session.python(["connect allowed.test:80"], send)
+        paths = [event[3] for event in session.lab.take() if event[0] == "http"]
+        assert done.out == "1\n" and paths == ["/bytes/3"], (done, paths)
+    control = session.outside(send.replace("chunked", "identity").replace(chunk, hidden))
+    paths = [event[2:] for event in session.lab.take() if event[0] == "http"]
+    assert control.out == "2\n" and paths == [("allowed.test", "/bytes/3"), ("evil.test", "/hidden")], (control, paths)
+
+
+@test
+@sanitized_too
 def what_a_proxy_sends_with_its_answer_comes_from_the_host(session):
     """However much of it comes with the answer, and however large the answer is."""
     words = [b"220 welcome\r\n", b"w" * 20000]

@@ -277,6 +277,30 @@ TEST(requests_for_the_right_host_pass_unchanged)
     }
 }
 
+TEST(a_request_whose_content_a_server_may_read_as_the_next_one_closes_the_connection)
+{
+    static const char smuggled[] = "DELETE /admin HTTP/1.1\r\nHost: b.test\r\n\r\n";
+    static const char *const methods[] = {"GET", "HEAD", "DELETE", "OPTIONS", "TRACE", "BREW"};
+    for (size_t i = 0; i < array_len(methods); i++) {
+        char request[512], wanted[512];
+        snprintf(
+            request, sizeof(request),
+            "%s /x HTTP/1.1\r\nConnection: keep-alive\r\nHost: a.test\r\nContent-Length: %zu\r\nKEEP-ALIVE: 9\r\nA: b\r\n\r\n%s",
+            methods[i], strlen(smuggled), smuggled);
+        snprintf(
+            wanted, sizeof(wanted),
+            "%s /x HTTP/1.1\r\nHost: a.test\r\nContent-Length: %zu\r\nA: b\r\nConnection: close\r\n\r\n%s",
+            methods[i], strlen(smuggled), smuggled);
+        CHECK_STR(pass(request, 1), wanted);
+        CHECK_STR(pass(request, 4096), wanted);
+        CHECK_STR(pass_from(HTTP_UNKNOWN, request, 1), wanted);
+        CHECK_STR(pass_from(HTTP_UNKNOWN, request, 4096), wanted);
+    }
+    CHECK_STR(
+        pass("GET / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n", 1),
+        "GET / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n1\r\nx\r\n0\r\n\r\n");
+}
+
 TEST(no_byte_passes_before_the_head_is_whole)
 {
     CHECK_STR(pass(HEAD, 4096), "");
@@ -296,6 +320,7 @@ TEST(requests_for_another_host_or_with_two_meanings_do_not_pass)
         "GET http://a.test@b.test/ HTTP/1.1\r\nHost: a.test\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: a.test:81\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: a.test.b.test\r\n\r\n",
+        "GET /x#y HTTP/1.1\r\nHost: a.test\r\n\r\n",
         "CONNECT b.test:443 HTTP/1.1\r\nHost: a.test\r\n\r\n",
         "GET / HTTP/2.0\r\nHost: a.test\r\n\r\n",
         "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
@@ -476,8 +501,10 @@ TEST(requests_without_a_secret_pass_unchanged_and_in_time)
     CHECK_INT(got.out.size, 0); /* its end decides */
     buf_free(&got.out);
     pass_searched(HTTP_HEAD, "a.test", LEAK_BLOCK,
-                  HEAD "Expect: 100-continue\r\nContent-Length: 40\r\n\r\n" KEY, 7, &got);
-    CHECK_STR(buf_text(&got.out), HEAD "Expect: 100-continue\r\nContent-Length: 40\r\n\r\n");
+                  "PUT / HTTP/1.1\r\nHost: a.test\r\nExpect: 100-continue\r\nContent-Length: 40\r\n\r\n" KEY,
+                  7, &got);
+    CHECK_STR(buf_text(&got.out),
+              "PUT / HTTP/1.1\r\nHost: a.test\r\nExpect: 100-continue\r\nContent-Length: 40\r\n\r\n");
     CHECK(got.is_stopped);
     buf_free(&got.out);
 }

@@ -38,6 +38,19 @@ def content_of_a_refused_request_goes_nowhere(session):
     assert requests(session) == []
 
 
+@test
+@sanitized_too
+def content_that_the_server_leaves_unread_is_no_request(session):
+    """Python's http.server, of which the lab's is made, ignores the content of some requests, and reads it as the next one."""
+    hidden = ask_line("/admin", "DELETE")
+    size = len(hidden.replace("\\r\\n", "  "))
+    send = f'print(ask(b"' + ask_line("/bytes/3", more=f"Content-Length: {size}\\r\\n") + hidden + '").count(b"HTTP/1.1 200"))'
+    done = raw(session, send, ["connect allowed.test/bytes/** GET"])
+    assert done.out == "1\n" and asked(session) == [("GET", "/bytes/3")], done
+    raw_without_rules(session, send)
+    assert asked(session) == [("GET", "/bytes/3"), ("DELETE", "/admin")]
+
+
 TRICKS = ("/repos/acme/app/../../../user", "/repos/acme/app/%2e%2e/x", "/repos/acme/app/%2E%2e/x", "/repos/acme/app/..%2fx", "/repos/acme/app/..;/x",
           "/repos/acme/app//x", "//repos/acme/app", "/repos/acme/app/a%2fb", "/repos/acme/app/a%5cb", "/repos/acme/app/a\\\\b", "/repos/acme/app/./x",
           "/repos/acme/app/actions;x/secrets", "/repos/acme/app/%252e%252e/x", "/repos/acme/app/%c0%ae%c0%ae/x", "/repos/acme/app/%00",
