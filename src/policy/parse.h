@@ -79,6 +79,10 @@ bool size_parse(const char *text, uint64_t *ret_bytes);
 /* --- secret.c --- */
 
 /* `secret NAME [from SOURCE] to HOST…`: the words after the verb make one rule. */
+/* "HOST[:PORT]/PATH". Bawn's helpers read it again from their settings. */
+bool secret_parse_endpoint(struct arena *arena, const char *text, struct secret_endpoint *ret_endpoint)
+    must_check;
+
 int secret_parse(struct arena *arena, const struct word *words, size_t count, struct rule *rule,
                  struct diags *diags) must_check;
 

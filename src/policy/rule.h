@@ -213,6 +213,12 @@ struct secret_carrier {
     const char *name; /* NULL: none */
 };
 
+/* Where a login is refreshed: the one request that its refresh token goes into. */
+struct secret_endpoint {
+    struct host_object host; /* a name, with its port */
+    const char *path;
+};
+
 struct secret_object {
     const char *
         name; /* the variable that holds a placeholder inside; of a login "FILE" or "FILE:ENTRY", as written */
@@ -220,6 +226,8 @@ struct secret_object {
     const char *from, *key;
     const struct host_object *hosts; /* names and wildcards, each with its port */
     size_t host_count;
+    const struct secret_endpoint *endpoints;
+    size_t endpoint_count; /* 0: it is not refreshed from inside */
     const struct secret_carrier *carriers;
     size_t carrier_count; /* 0: CARRIER_HEADERS */
     const struct secret_unless *unless;

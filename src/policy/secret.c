@@ -4,7 +4,7 @@
 #include "policy/decide.h"
 #include "policy/parse.h"
 
-enum { MOST_HOSTS = 64, MOST_CARRIERS = 8 };
+enum { MOST_HOSTS = 64, MOST_CARRIERS = 8, MOST_ENDPOINTS = 16 };
 
 DEFINE_TEXTS(carrier_name, enum carrier, SECRET_CARRIERS, NAME_OF)
 
@@ -123,6 +123,41 @@ const char *secret_carriers_text(struct arena *arena, const struct secret_object
     return text;
 }
 
+/* "auth.example/oauth/token" or "auth.example:8443/token": no wildcard, no query, and nothing that two readers understand in two ways. */
+bool secret_parse_endpoint(struct arena *arena, const char *text, struct secret_endpoint *ret_endpoint)
+{
+    const char *problem = NULL, *hint = NULL, *path = strchr(text, '/');
+    *ret_endpoint = (struct secret_endpoint){.path = path};
+    bool is_plain = path && !strstr(path, "//") && !strstr(path, "/.");
+    for (const char *at = path; is_plain && *at; at++)
+        is_plain = isalnum((unsigned char)*at) || strchr("/-._~", *at);
+    return is_plain &&
+           host_parse_target(arena, arena_copy(arena, text, (size_t)(path - text)), &ret_endpoint->host,
+                             &problem, &hint) == 0 &&
+           ret_endpoint->host.kind == HOST_NAME && !ret_endpoint->host.may_be_unnamed;
+}
+
+static int parse_endpoints(struct arena *arena, const struct word *words, size_t count,
+                           const struct rule *rule, struct secret_object *secret, struct diags *diags)
+{
+    static const char form[] =
+        "write the host and the path of its refresh, such as `refresh auth.example/oauth/token`";
+    struct secret_endpoint *endpoints = arena_alloc(arena, (count + 1) * sizeof(*endpoints));
+    if (secret->source != SECRET_LOGIN)
+        return object_complain(diags, rule, words - 1, "leave it out", "a login alone is refreshed");
+    if (!count || count > MOST_ENDPOINTS)
+        return object_complain(diags, rule, words - 1, form,
+                               "`refresh` names the place where a login is refreshed");
+    for (size_t i = 0; i < count; i++) {
+        if (!secret_parse_endpoint(arena, word_plain(arena, words[i].text), &endpoints[i]))
+            return object_complain(diags, rule, &words[i], form,
+                                   "a login's refresh token goes to one path of a host");
+    }
+    secret->endpoints = endpoints;
+    secret->endpoint_count = count;
+    return 0;
+}
+
 /* The words after `unless`: NAME, TEXT in FILE, or TEXT in command. */
 static int parse_unless(struct arena *arena, const struct word *words, size_t count, const struct rule *rule,
                         struct secret_object *secret, struct diags *diags)
@@ -183,9 +218,9 @@ int secret_parse(struct arena *arena, const struct word *words, size_t count, st
                  struct diags *diags)
 {
     static const char form[] =
-        "write `secret NAME to HOST`, `secret NAME from SOURCE to HOST` or `secret login FILE [ENTRY] to HOST`";
+        "write `secret NAME to HOST`, `secret NAME from SOURCE to HOST` or `secret login FILE [ENTRY] to HOST refresh HOST/PATH`";
     struct secret_object *secret = arena_new(arena, struct secret_object);
-    size_t to = 0, in = 0, unless = 0;
+    size_t to = 0, refresh = 0, in = 0, unless = 0;
     rule->column = words[0].column;
     rule->written = words_join(arena, words, count, true);
     while (to < count && !word_is_keyword(&words[to], "to"))
@@ -194,6 +229,8 @@ int secret_parse(struct arena *arena, const struct word *words, size_t count, st
         unless++;
     for (in = to; in < unless && !word_is_keyword(&words[in], "in");)
         in++;
+    for (refresh = to; refresh < in && !word_is_keyword(&words[refresh], "refresh");)
+        refresh++;
     bool is_login = to >= 2 && word_is_keyword(&words[0], "login") && !word_is_keyword(&words[1], "from");
     size_t named = is_login ? 1 : 0, last = is_login && to == 3 ? 2 : named; /* of the words that name it */
     secret->name = word_plain(arena, words[named].text);
@@ -206,7 +243,7 @@ int secret_parse(struct arena *arena, const struct word *words, size_t count, st
         return object_complain(diags, rule, &words[0], "put it into ~/.config/bawn/policy.bawn",
                                "a repository cannot say where your secrets go");
     bool has_source = !is_login && to >= 2 && word_is_keyword(&words[1], "from");
-    if (to + 1 >= in || (to != last + 1 && !(has_source && to > 2)) || in - to - 1 > MOST_HOSTS)
+    if (to + 1 >= refresh || (to != last + 1 && !(has_source && to > 2)) || refresh - to - 1 > MOST_HOSTS)
         return object_complain(diags, rule, &words[0], form, "this is not a whole rule for a secret");
     if (is_login && in < unless)
         return object_complain(diags, rule, &words[in], "leave it out",
@@ -217,7 +254,10 @@ int secret_parse(struct arena *arena, const struct word *words, size_t count, st
     if (unless < count &&
         parse_unless(arena, words + unless + 1, count - unless - 1, rule, secret, diags) < 0)
         return -1;
+    if (refresh < in &&
+        parse_endpoints(arena, words + refresh + 1, in - refresh - 1, rule, secret, diags) < 0)
+        return -1;
     if (parse_carriers(arena, words + in, unless - in, rule, secret, diags) < 0)
         return -1;
-    return parse_hosts(arena, words + to + 1, in - to - 1, rule, secret, diags);
+    return parse_hosts(arena, words + to + 1, refresh - to - 1, rule, secret, diags);
 }

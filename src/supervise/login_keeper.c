@@ -24,6 +24,7 @@
 #include "home/home.h"
 #include "home/login.h"
 #include "home/version.h"
+#include "kernel/beneath.h"
 #include "supervise/vault.h"
 
 enum {
@@ -39,6 +40,7 @@ struct keeper {
     struct arena arena;
     const char *file, *place; /* of the entry */
     int fd, directory_fd, lock_fd;
+    int before_fd; /* of the file that has what the login's file was before its last refresh */
     struct version version;
     struct login_entry entry;
     struct buf used; /* the refresh token that was told */
@@ -109,6 +111,17 @@ static bool tell_tokens(struct keeper *keeper)
     return is_sent;
 }
 
+/*
+ * What a server answers may be wrong, or somebody else's. So the file that is replaced is kept, out of the command's reach, until the tokens that
+ * replaced it were good for a refresh of their own. On a full disk it is not kept: to lose the new tokens would be worse.
+ */
+static void keep_before(const struct keeper *keeper)
+{
+    if (ftruncate(keeper->before_fd, 0) == 0 && lseek(keeper->before_fd, 0, SEEK_SET) == 0 &&
+        write_whole(keeper->before_fd, keeper->version.bytes, keeper->version.size) == 0)
+        fsync(keeper->before_fd);
+}
+
 /* Replaces the tokens of the file that was looked at. Returns as version_replace does. */
 static int replace(struct keeper *keeper, const struct token_set *set)
 {
@@ -124,6 +137,7 @@ static int replace(struct keeper *keeper, const struct token_set *set)
     struct version version = {.state = VERSION_WHOLE, .bytes = text.bytes, .size = text.size};
     clock_gettime(CLOCK_REALTIME, &version.time);
     sha256_hex(version.bytes, version.size, version.hash);
+    keep_before(keeper);
     flock(keeper->lock_fd, LOCK_EX); /* a session that starts removes temporary files under this lock */
     int result =
         version_replace(keeper->directory_fd, path_name(keeper->file), &version, &keeper->version, &ignored);
@@ -181,9 +195,11 @@ static void keep(struct keeper *keeper, const char *data)
     struct err ignored;
     auto_fd int refresh_fd = sync_open_lock(&keeper->arena, data, keeper->file, ".refresh", &ignored);
     keeper->lock_fd = sync_open_lock(&keeper->arena, data, keeper->file, "", &ignored);
+    const char *before = arena_printf(&keeper->arena, ".%s.before", path_name(keeper->file));
+    keeper->before_fd = sync_open_lock(&keeper->arena, data, keeper->file, before, &ignored);
     keeper->directory_fd =
         open(path_parent(&keeper->arena, keeper->file), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (refresh_fd < 0 || keeper->lock_fd < 0 || keeper->directory_fd < 0)
+    if (refresh_fd < 0 || keeper->lock_fd < 0 || keeper->before_fd < 0 || keeper->directory_fd < 0)
         return;
     alarm(LOCK_SECONDS);
     if (flock(refresh_fd, LOCK_EX) < 0)
@@ -201,7 +217,7 @@ static void keep(struct keeper *keeper, const char *data)
 static _Noreturn void become_keeper(const struct kept_secret *token, const char *data, int fd)
 {
     enum { KEPT = 3 };
-    struct keeper keeper = {.file = token->secret->from, .directory_fd = -1, .lock_fd = -1};
+    struct keeper keeper = {.file = token->secret->from, .directory_fd = -1, .lock_fd = -1, .before_fd = -1};
     const char *dot = strrchr(token->secret->key, '.');
     keeper.place =
         arena_copy(&keeper.arena, token->secret->key, dot ? (size_t)(dot - token->secret->key) : 0);

@@ -49,11 +49,14 @@ static void keep(struct vault *vault, const struct operation *operation, const c
 {
     struct arena *arena = &vault->arena;
     const char *dot = strrchr(place, '.');
+    const struct secret_object *login = operation->because->secret;
     struct secret_object *secret = arena_new(arena, struct secret_object);
     *secret = (struct secret_object){.name = arena_printf(arena, "%s:%s", operation->name, place),
                                      .source = SECRET_FILE,
                                      .from = operation->source,
-                                     .key = arena_str(arena, place)};
+                                     .key = arena_str(arena, place),
+                                     .endpoints = login->endpoints,
+                                     .endpoint_count = login->endpoint_count};
     vec_push(&vault->secrets,
              (struct kept_secret){.secret = secret,
                                   .placeholder = arena_str(arena, placeholder),

@@ -70,6 +70,10 @@ static int write_settings(struct vault *vault, struct err *err)
             buf_printf(&lines, "carrier %s%s%s\n", carrier_name(carrier->kind), carrier->name ? " " : "",
                        carrier->name ? carrier->name : "");
         }
+        for (size_t i = 0; kept->kind == TOKEN_REFRESH && i < kept->secret->endpoint_count; i++) {
+            const struct secret_endpoint *endpoint = &kept->secret->endpoints[i];
+            buf_printf(&lines, "refresh %s:%u%s\n", endpoint->host.name, endpoint->host.port, endpoint->path);
+        }
         if (kept->secret->source == SECRET_COMMAND)
             buf_add_str(&lines, "issued yes\n");
     }

@@ -18,15 +18,6 @@ static bool is_type(struct bytes value, const char *type)
     return bytes_are(bytes_of(value.at, size), type);
 }
 
-/* The endpoint of all agents that are known: "/v1/oauth/token", "/oauth/token", "/token". */
-static bool is_endpoint(struct bytes target)
-{
-    static const char word[] = "/token";
-    const char *query = memchr(target.at, '?', target.size);
-    size_t size = query ? (size_t)(query - target.at) : target.size, least = strlen(word);
-    return size >= least && memcmp(target.at + size - least, word, least) == 0;
-}
-
 bool grant_may_be(const struct head *head, bool *ret_is_form)
 {
     bool is_json = false, is_form = false;
@@ -42,7 +33,7 @@ bool grant_may_be(const struct head *head, bool *ret_is_form)
                        (head->framing == FRAMING_LENGTH && head->length <= GRANT_LARGEST);
     *ret_is_form = is_form;
     return types == 1 && (is_json || is_form) && has_content && head->coding == CODING_NONE &&
-           bytes_are(head->method, "post") && is_endpoint(head->target);
+           bytes_are(head->method, "post");
 }
 
 /* What was found of the two members so far. */
@@ -117,23 +108,46 @@ void grant_add(bool is_form, struct bytes content, struct bytes token, struct by
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
 
-/* A token that comes twice, or that cannot be sent as it is, is in doubt. One level of nesting a call: json_read bounds it. */
-static bool find_tokens(struct json_value value, struct token_set *set)
+/* Is there something inside that has the name of a token? One level of nesting a call: json_read bounds it. */
+static bool names_token(struct json_value value)
 {
     struct json_value name, inner;
     for (size_t at = 0; json_next_item(value, &at, &inner);) {
-        if (!find_tokens(inner, set))
-            return false;
+        if (names_token(inner))
+            return true;
     }
     for (size_t at = 0; json_next_member(value, &at, &name, &inner);) {
-        enum token_kind kind = token_kind_of(name);
-        if (kind && *inner.at == '"') {
-            if (set->at[kind].size || !token_is_plain(token_text(inner)))
+        if (token_kind_of(name) || names_token(inner))
+            return true;
+    }
+    return false;
+}
+
+/* The member of an answer (RFC 6749, section 5.1) that has this token. */
+static enum token_kind kind_in_answer(struct json_value name)
+{
+    static const char *const names[TOKEN_KIND_COUNT] = {
+        [TOKEN_ACCESS] = "access_token", [TOKEN_REFRESH] = "refresh_token", [TOKEN_ID] = "id_token"};
+    for (enum token_kind kind = TOKEN_ACCESS; kind < TOKEN_KIND_COUNT; kind++) {
+        if (names[kind] && json_is(name, names[kind]))
+            return kind;
+    }
+    return TOKEN_NONE;
+}
+
+/* A token that comes twice, in another place or by another name, or that cannot be sent as it is, is in doubt. */
+static bool find_tokens(struct json_value root, struct token_set *set)
+{
+    struct json_value name, value;
+    for (size_t at = 0; json_next_member(root, &at, &name, &value);) {
+        enum token_kind kind = kind_in_answer(name);
+        if (kind && *value.at == '"') {
+            if (set->at[kind].size || !token_is_plain(token_text(value)))
                 return false;
-            set->at[kind] = token_text(inner);
+            set->at[kind] = token_text(value);
         } else if (json_is(name, "expires_in")) {
-            set->seconds = token_number(inner);
-        } else if (!find_tokens(inner, set)) {
+            set->seconds = token_number(value);
+        } else if (token_kind_of(name) || names_token(value)) {
             return false;
         }
     }
@@ -144,7 +158,7 @@ bool grant_read_answer(struct bytes text, struct token_set *ret_set)
 {
     struct json_value root;
     *ret_set = (struct token_set){0};
-    if (!text.size || !json_read(text.at, text.size, &root) || !find_tokens(root, ret_set))
+    if (!text.size || !json_read(text.at, text.size, &root) || *root.at != '{' || !find_tokens(root, ret_set))
         return false;
     if (ret_set->seconds < 0)
         ret_set->seconds = 0;

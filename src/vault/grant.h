@@ -15,7 +15,7 @@
 
 enum { GRANT_LARGEST = 64 * 1024 };
 
-/* Could the request be one, by its head? Then *ret_is_form says how its content is written. */
+/* Could the request be one, by its head but for its path? Then *ret_is_form says how its content is written. */
 bool grant_may_be(const struct head *head, bool *ret_is_form) must_check;
 
 /* The refresh token in the content. Returns false if the content is not such a request. */

@@ -1,7 +1,7 @@
 /*
  * Refreshing a login whose tokens stay outside.
  *
- * A request that may be a refresh is gathered as a whole. If its refresh token is a placeholder, bawn is asked for a *keeper*: a process that
+ * A request to the path at which a login is refreshed is gathered as a whole. If its refresh token is a placeholder, bawn is asked for a *keeper*: a process that
  * holds the login's lock, tells the host's current tokens, and stores new ones (supervise/login_keeper.c). Then:
  *
  *   GATHER   the request's content comes
@@ -16,6 +16,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -36,9 +37,9 @@ struct refresh {
     bool is_refused; /* by the server */
     unsigned status; /* of the answer */
     struct value *value;
-    struct bytes token;      /* in the content */
-    struct buf content;      /* of the request */
-    struct buf head, answer; /* of the server */
+    struct bytes token;       /* in the content */
+    struct buf path, content; /* of the request */
+    struct buf head, answer;  /* of the server */
     struct watcher keeper;
 };
 
@@ -56,6 +57,7 @@ void refresh_free(struct server *server)
         return;
     wipe(&refresh->content);
     wipe(&refresh->answer);
+    buf_free(&refresh->path);
     buf_free(&refresh->head);
     poller_close(&refresh->keeper);
     poller_retire(&server->back->poller, refresh);
@@ -69,14 +71,24 @@ bool refresh_is_out(const struct server *server)
 
 /* --- the request -------------------------------------------------------------------------------------------------- */
 
-/* The refresh token whose placeholder this is, for the server's host; NULL: there is none. */
-static struct value *find_value(const struct server *server, struct bytes placeholder)
+/* Is the login refreshed by requests to this path of the server's host? Without a path: by any. */
+static bool is_endpoint(const struct server *server, const struct vault_secret *secret, struct bytes path)
+{
+    vec_each (const struct secret_endpoint, endpoint, &secret->endpoints) {
+        if (endpoint->host.port == server->port && strcasecmp(endpoint->host.name, server->host) == 0 &&
+            (!path.at || bytes_equal(path, bytes_of(endpoint->path, strlen(endpoint->path)))))
+            return true;
+    }
+    return false;
+}
+
+/* The refresh token whose placeholder this is, for requests to that path of the server's host; NULL: there is none. */
+static struct value *find_value(const struct server *server, struct bytes path, struct bytes placeholder)
 {
     struct values *values = &server->back->values;
     for (size_t i = 0; i < values->count; i++) {
         struct value *value = &values->at[i];
-        if (value->secret->kind == TOKEN_REFRESH &&
-            secret_is_for(value->secret, server->host, server->port) &&
+        if (value->secret->kind == TOKEN_REFRESH && is_endpoint(server, value->secret, path) &&
             (!placeholder.at || token_stands_for(placeholder, value->placeholder)))
             return value;
     }
@@ -87,13 +99,15 @@ void refresh_begin(struct server *server)
 {
     static struct head head;
     bool is_form = false;
-    if (!find_value(server, bytes_of(NULL, 0)) ||
+    const struct bytes any = bytes_of(NULL, 0);
+    if (!find_value(server, any, any) ||
         head_read_request(bytes_of(server->request.bytes, server->request.size), server->host, server->port,
                           &head) ||
-        !grant_may_be(&head, &is_form))
+        !grant_may_be(&head, &is_form) || !find_value(server, head.target, any))
         return;
     server->refresh = must_realloc(NULL, 1, sizeof(*server->refresh));
     *server->refresh = (struct refresh){.server = server, .is_form = is_form};
+    buf_add(&server->refresh->path, head.target.at, head.target.size);
     server->state = SERVER_GATHER;
     server->deadline = now_milliseconds() + VAULT_PATIENCE;
 }
@@ -112,7 +126,8 @@ void refresh_gathered(struct server *server)
     struct refresh *refresh = server->refresh;
     struct bytes content = bytes_of(refresh->content.bytes, refresh->content.size);
     if (grant_find(refresh->is_form, content, &refresh->token))
-        refresh->value = find_value(server, refresh->token);
+        refresh->value =
+            find_value(server, bytes_of(refresh->path.bytes, refresh->path.size), refresh->token);
     if (!refresh->value) { /* a request like any other */
         gather_adopt(server, &refresh->content);
         refresh_free(server);
@@ -349,7 +364,7 @@ void refresh_answered(struct server *server)
     } else if (refresh->status / 100 != 2) {
         answer_with(server, answer);
         return;
-    } else if (grant_read_answer(answer, &set)) {
+    } else if (refresh->status == 200 && grant_read_answer(answer, &set)) {
         is_told = tell_keeper(refresh, "new", &set);
     }
     if (is_told)

@@ -63,6 +63,17 @@ static int take_carrier(struct vault_settings *settings, char *rest, struct err 
     return 0;
 }
 
+/* "HOST:PORT/PATH", for the last secret. */
+static int take_endpoint(struct vault_settings *settings, const char *text, struct err *err)
+{
+    struct secret_endpoint endpoint;
+    if (!settings->secrets.count || settings->secrets.at[settings->secrets.count - 1].kind != TOKEN_REFRESH ||
+        !secret_parse_endpoint(&settings->arena, arena_str(&settings->arena, text), &endpoint))
+        return err_set(err, "'%s' is not where a login is refreshed", text);
+    vec_push(&settings->secrets.at[settings->secrets.count - 1].endpoints, endpoint);
+    return 0;
+}
+
 static int take_forge(struct vault_settings *settings, char *rest, struct err *err)
 {
     struct arena *arena = &settings->arena;
@@ -161,6 +172,8 @@ static int take_line(struct vault_settings *settings, char *line, struct err *er
         return take_secret(settings, is_token, line, err);
     if (strcmp(verb, "carrier") == 0 && line)
         return take_carrier(settings, line, err);
+    if (strcmp(verb, "refresh") == 0 && line)
+        return take_endpoint(settings, line, err);
     if (strcmp(verb, "issued") == 0 && settings->secrets.count) {
         settings->secrets.at[settings->secrets.count - 1].is_issued = true;
         return 0;

@@ -80,7 +80,8 @@ struct vault_secret {
     const char *entry;    /* the tokens of one login have the same */
     bool is_issued;       /* its source may tell when it expires (credential.h) */
     VEC(struct host_object) hosts;
-    VEC(struct secret_carrier) carriers; /* none: CARRIER_HEADERS */
+    VEC(struct secret_carrier) carriers;   /* none: CARRIER_HEADERS */
+    VEC(struct secret_endpoint) endpoints; /* of a refresh token: the requests that it goes into */
 };
 
 /* A rule about a repository whose token stays outside. */

@@ -61,6 +61,25 @@ TEST(a_request_is_spelled_in_one_way)
         "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n");
 }
 
+TEST(a_request_whose_content_a_server_may_read_as_the_next_one_closes_the_connection)
+{
+    static const char *const methods[] = {"GET", "HEAD", "DELETE", "OPTIONS", "TRACE", "BREW"};
+    for (size_t i = 0; i < array_len(methods); i++) {
+        char request[256], wanted[256];
+        snprintf(request, sizeof(request),
+                 "%s / HTTP/1.1\r\nHost: a.test\r\nConnection: keep-alive\r\nContent-Length: 9\r\n\r\n",
+                 methods[i]);
+        snprintf(wanted, sizeof(wanted),
+                 "%s / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 9\r\nConnection: close\r\n\r\n",
+                 methods[i]);
+        CHECK_STR(spelled(request), wanted);
+    }
+    CHECK_STR(spelled("DELETE / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n"),
+              "DELETE / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n");
+    CHECK_STR(spelled("DELETE / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n"),
+              "DELETE / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n");
+}
+
 static enum coding coding_of(const char *fields)
 {
     static struct head head;
@@ -131,6 +150,7 @@ TEST(a_request_that_two_servers_could_read_in_two_ways_is_refused)
         {"GET / HTTP/1.1\r\nHost: a.test:80\r\n\r\n", "it is for another host"},
         {"GET https://a.test/ HTTP/1.1\r\nHost: a.test\r\n\r\n", "its target is not a path"},
         {"CONNECT b.test:443 HTTP/1.1\r\nHost: a.test\r\n\r\n", "CONNECT asks for another connection"},
+        {"POST /x#/token HTTP/1.1\r\nHost: a.test\r\n\r\n", "its target has a fragment, which is never sent"},
         {"GET / HTTP/1.0\r\nHost: a.test\r\n\r\n", "it is not of HTTP/1.1"},
         {"GET  / HTTP/1.1\r\nHost: a.test\r\n\r\n", "its first line is malformed"},
         {"GET / HTTP/1.1 \r\nHost: a.test\r\n\r\n", "it is not of HTTP/1.1"},

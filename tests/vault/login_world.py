@@ -59,6 +59,10 @@ def text_of(path, tokens):
         text = "access_token=" + tokens["access_token"]
     if path.startswith("/split/"):
         text = text.replace(tokens["access_token"], tokens["access_token"] + "\\r\\nX-Other: 1")
+    if path.startswith("/nested/"):
+        text = text[:-1] + ', "more": [{"refresh_token": "another-refresh-token-01234"}]}'
+    if path.startswith("/named/"):
+        text = text[:-1] + ', "refreshToken": "another-refresh-token-01234"}'
     if path.startswith("/large/"):
         text = text[:-1] + ', "note": "' + "x" * 100000 + '"}'
     return text.encode()

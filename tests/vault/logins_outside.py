@@ -12,7 +12,8 @@ from session import sanitized_too
 
 TESTS = []
 FILE = ".tool/login.json"
-RULES = ["connect allowed.test", f"sync ~/{FILE}", f"secret login ~/{FILE} to allowed.test"]
+REFRESHED = "refresh " + " ".join(f"allowed.test/{kind}/token" for kind in ("oauth", "odd", "twice", "split", "large", "busy", "echo", "late", "gzip"))
+RULES = ["connect allowed.test", f"sync ~/{FILE}", f"secret login ~/{FILE} to allowed.test {REFRESHED}"]
 ACCESS = "sk-ant-oat01-start-R3al_Access-0123456789abcdefghij"
 REFRESH = "sk-ant-ort01-start-R3al_Refresh-0123456789abcdefghi-"
 LATER = 4102444800000  # in the year 2100
@@ -122,6 +123,8 @@ def a_refresh_gives_the_host_the_new_tokens_and_the_sandbox_none(session):
         assert host["theme"] == "dark" and host["oauth"]["scopes"] == ["a", "b"], host
         assert abs(host["oauth"]["expiresAt"] / 1000 - time.time() - 3600) < 120, host
         assert (session.home / FILE).stat().st_mode & 0o777 == 0o600
+        [before] = (session.home / ".local/share/bawn/locks").glob("*.login.json.before")
+        assert json.loads(before.read_text())["oauth"]["refreshToken"] == first(session, f"-{form}+/=") and before.stat().st_mode & 0o777 == 0o600
     assert not [path for path in (session.home / ".local/state/bawn").rglob("*") if path.is_file() and b"refresh/+token" in path.read_bytes()]
 
 
@@ -139,8 +142,29 @@ call("/oauth/token", json.dumps({"grant_type": "refresh_token", "in": {"refresh_
 call("/oauth/token", grant()[:-1] + b', "refresh_token": "none"}', **JSON)   # two tokens
 call("/oauth/token?" + token, b"{}", **JSON)
 call("/me", X_Note=token)
+for path in ("/evil/token", "/oauth/token/", "/oauth//token", "/OAuth/token", "/oauth/./token", "/oauth/token?", "/oauth/token?x=/oauth/token", "/x/oauth/token", "/token"):
+    call(path, grant(), **JSON)
+import http.client
+for path in ("/post#/token", "/post#/oauth/token", "/oauth/token#"):
+    there = http.client.HTTPSConnection("allowed.test", context=TLS)
+    there.request("POST", path, grant(), {"Content-Type": "application/json"})
+    assert there.getresponse().status == 400, path
 """)
-    assert REFRESH not in repr(session.lab.take())
+    events = session.lab.take()
+    assert REFRESH not in repr(events) and ("issued" not in [event[0] for event in events]), events
+    assert [event[1] for event in events if event[0] == "grant"][-9:-1].count("/evil/token") == 1, events  # the control: the requests came there
+    assert on_host(session)["oauth"]["refreshToken"] == first(session)
+
+
+@test
+def only_a_members_own_place_and_name_in_an_answer_count(session):
+    for path in ("/nested/token", "/named/token"):
+        put(session, refresh=path)
+        rules = [*RULES[:-1], RULES[-1] + f" allowed.test{path}"]
+        out = agent(session, f"me(); print(refresh({path!r}))", rules=rules)
+        [(issued,)] = seen(session, "issued")
+        assert out.startswith("(502,") and issued["access_token"] not in out, (path, out)
+        assert on_host(session)["oauth"]["refreshToken"] == first(session, path)
 
 
 @test
@@ -235,7 +259,7 @@ def stand_ins_never_go_to_the_host(session):
     assert REFRESH not in out and ACCESS not in out, out
 
 
-COPIED = ["connect allowed.test", f"copy ~/{FILE}", f"secret login ~/{FILE} oauth to allowed.test"]
+COPIED = ["connect allowed.test", f"copy ~/{FILE}", f"secret login ~/{FILE} oauth to allowed.test {REFRESHED}"]
 
 
 @test
