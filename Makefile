@@ -56,7 +56,7 @@ test: deps-test all ## install dependencies, build, test every promise (SUITES='
 	@"$(TOP)/tests/run" --build "$(BUILD)" $(SUITES)
 
 .PHONY: test-all
-test-all: deps-test all ## the same with every agent, size and repetition, and the whole lint: for releases, hours
+test-all: deps-test all lint-all ## the same with every agent, size and repetition, and the whole lint: for releases, hours
 	@"$(TOP)/tests/run" --build "$(BUILD)" --layer all $(SUITES)
 
 .PHONY: asan
@@ -68,9 +68,17 @@ asan: ## build with gcc's address and undefined-behaviour sanitizers in build/as
 clang: ## build with clang in build/clang, warnings are errors
 	@CC=clang "$(TOP)/tools/build" "$(BUILD)/clang" -Dwerror=true
 
+.PHONY: lint-tree
+lint-tree:
+	@CC=clang "$(TOP)/tools/build" --generated "$(BUILD)/clang" -Dwerror=true
+
 .PHONY: lint
-lint: clang ## layers, banned functions, format, cppcheck, clang-tidy, shellcheck
+lint: lint-tree ## layers, banned functions, format, shellcheck, and what changed by clang's warnings, clang-tidy and cppcheck
 	@"$(TOP)/tools/lint" "$(BUILD)/clang"
+
+.PHONY: lint-all
+lint-all: lint-tree ## the same with all C files; then tools/linted.txt names them as clean
+	@"$(TOP)/tools/lint" "$(BUILD)/clang" all
 
 .PHONY: format
 format: ## rewrite the C files as .clang-format says
