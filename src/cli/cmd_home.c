@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
+#include "cli/destination.h"
 #include "cli/say.h"
 #include "kernel/beneath.h"
 #include "report/summary.h"
@@ -129,32 +130,6 @@ static const struct found *choose(const struct world *world, struct homes *homes
     return chosen;
 }
 
-/*
- * Opens the directory that a fetched file goes to, and says what it is to be called there. No link on the way is followed: the
- * command may have left one in the workspace. A home that the user spells through a link of the system's is no such link.
- */
-static int open_destination(struct homes *homes, const char *directory, const char *asked, const char *name,
-                            const char **ret_target, struct err *err)
-{
-    struct arena *arena = &homes->loaded.arena;
-    const char *spelled = homes->loaded.request.home_spelled;
-    const char *target = path_clean(arena, directory, asked);
-    if (path_is_beneath(target, spelled))
-        target = arena_printf(arena, "%s%s", homes->loaded.request.home, target + strlen(spelled));
-    auto_fd int fd = open_absolute(target, O_RDONLY | O_DIRECTORY);
-    if (fd >= 0)
-        target = path_join(arena, target, name);
-    else if (errno != ELOOP)
-        fd = open_parent_absolute(target);
-    *ret_target = target;
-    if (fd >= 0)
-        return fd_take(&fd);
-    if (errno != ELOOP)
-        return err_sys(err, errno, "cannot open the directory of %s", target);
-    err_set(err, "%s is, or lies behind, a symbolic link, and those are not followed", target);
-    return err_hint(err, "name the real path, if the file should go there");
-}
-
 static int fetch(const struct world *world, const struct args *args, struct homes *homes)
 {
     if (args->words.count < 2 || args->words.count > 3)
@@ -167,7 +142,7 @@ static int fetch(const struct world *world, const struct args *args, struct home
     const char *name = path_name(arena_printf(arena, "/%s", path));
     const char *asked = args->words.count == 3 ? args->words.at[2] : ".", *target = NULL;
     struct err err = {0};
-    auto_fd int directory = open_destination(homes, world->caller.directory, asked, name, &target, &err);
+    auto_fd int directory = destination_open(arena, &homes->loaded.request, asked, name, &target, &err);
     auto_fd int home_fd = open_home(world, found);
     int failed = directory < 0 ? -1
                  : home_fd < 0 ? err_sys(&err, errno, "cannot open %s", found->path)

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "cli/choose.h"
 #include "cli/commands.h"
+#include "cli/destination.h"
 #include "cli/say.h"
 #include "journal/session.h"
 #include "kernel/beneath.h"
@@ -269,11 +270,8 @@ static int write_report(const struct view *view, const char *file)
         put(view->world->out, &out);
         return is_whole ? EXIT_FINE : EXIT_NOT_WHOLE;
     }
-    auto_fd int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0 || write_whole(fd, out.bytes, out.size) < 0) {
-        err_sys(&err, errno, "cannot write the report to %s", file);
-        return say_err(view->world, &err);
-    }
+    if (destination_write(&loaded->arena, &loaded->request, file, &out, &err) < 0)
+        return say_refused(view->world, &err);
     return is_whole ? EXIT_FINE : EXIT_NOT_WHOLE;
 }
 

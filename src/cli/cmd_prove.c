@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/path.h"
 #include "cli/commands.h"
+#include "cli/destination.h"
 #include "cli/say.h"
 #include "kernel/own_program.h"
 #include "kernel/process.h"
@@ -152,9 +153,14 @@ static int show(const struct world *world, const struct args *args, struct proof
     add_results(args, &style, proof, &out);
     put(world->out, &out);
     fflush(world->out);
-    struct err err = {0};
-    if (args->report && proof_write_page(proof, args->report, &err) < 0)
-        return say_refused(world, &err);
+    if (args->report) {
+        auto_buf struct buf page = {0};
+        auto_arena struct arena arena = {0};
+        struct err err = {0};
+        proof_add_page(proof, &page);
+        if (destination_write(&arena, &proof->plan->policy->request, args->report, &page, &err) < 0)
+            return say_refused(world, &err);
+    }
     return proof->counts[RULING_ESCAPED]    ? EXIT_ESCAPED
            : proof->counts[RULING_NOT_HELD] ? EXIT_NOT_HELD
                                             : EXIT_FINE;

@@ -57,7 +57,9 @@ static void say_left_alone(const struct review *review, bool is_after)
             continue;
         buf_add_str(&out, "  cannot be applied: ");
         style_add(&review->patch->style, &out, COLOUR_YELLOW, decision->judged.change.path);
-        buf_printf(&out, ": %s\n", decision->why);
+        buf_add_str(&out, ": ");
+        style_add(&review->patch->style, &out, COLOUR_PLAIN, decision->why);
+        buf_add_char(&out, '\n');
     }
     put(review->world->out, &out);
 }

@@ -176,7 +176,9 @@ static void add_left(struct buf *out, const struct style *style, const char *pat
 {
     buf_add_str(out, "  kept  ");
     style_add(style, out, COLOUR_YELLOW, path);
-    buf_printf(out, ": %s\n", why);
+    buf_add_str(out, ": ");
+    style_add(style, out, COLOUR_PLAIN, why); /* it can have a name in it */
+    buf_add_char(out, '\n');
 }
 
 static void show(const struct world *world, const struct dialogue *dialogue, const decision_list *decisions)

@@ -44,5 +44,4 @@ void proof_add_json_summary(const struct proof *proof, struct buf *out);
 void proof_add_text(const struct proof *proof, const struct style *style, struct buf *out);
 void proof_add_json(const struct proof *proof, struct buf *out);
 
-/* Writes a page, which replaces an older file. */
-int proof_write_page(const struct proof *proof, const char *path, struct err *err) must_check;
+void proof_add_page(const struct proof *proof, struct buf *out);

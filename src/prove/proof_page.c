@@ -1,6 +1,4 @@
 /* The findings as one file of HTML: no script, and nothing is fetched. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -9,7 +7,6 @@
 
 #include "base/text.h"
 #include "journal/journal.h"
-#include "kernel/beneath.h"
 #include "kernel/landlock.h"
 #include "policy/decide.h"
 #include "prove/proof.h"
@@ -140,7 +137,7 @@ static void add_row(struct buf *out, const struct finding *finding, struct arena
     buf_add_str(out, "</td></tr>\n");
 }
 
-static void add_page(struct buf *out, const struct proof *proof)
+void proof_add_page(const struct proof *proof, struct buf *out)
 {
     auto_arena struct arena arena = {0};
     buf_add_str(out, head);
@@ -156,19 +153,4 @@ static void add_page(struct buf *out, const struct proof *proof)
         buf_add_str(out, "</table>\n");
     }
     buf_add_str(out, "</body>\n</html>\n");
-}
-
-/* Writes a new file and renames it, so that there is never half a page. */
-int proof_write_page(const struct proof *proof, const char *path, struct err *err)
-{
-    auto_buf struct buf page = {0};
-    auto_arena struct arena arena = {0};
-    add_page(&page, proof);
-    const struct new_file file = {.temporary = arena_printf(&arena, "%s.%d", path, (int)getpid()),
-                                  .bytes = page.bytes,
-                                  .size = page.size,
-                                  .mode = 0644};
-    int result =
-        replace_file(AT_FDCWD, path, &file) < 0 ? err_sys(err, errno, "cannot write the report %s", path) : 0;
-    return result;
 }

@@ -18,13 +18,15 @@
 
 static const char notifier[] = "/usr/bin/notify-send";
 
-/* Desktops interpret markup in a message. */
+/* Desktops interpret markup in a message, and notify-send what follows a backslash: `\074` would be a `<`. */
 static const char *without_markup(struct arena *arena, const char *text)
 {
     auto_buf struct buf plain = {0};
     for (; *text; text++) {
         if (*text == '&' || *text == '<' || *text == '>')
             buf_add_str(&plain, *text == '&' ? "&amp;" : *text == '<' ? "&lt;" : "&gt;");
+        else if (*text == '\\')
+            buf_add_str(&plain, "\\\\");
         else
             buf_add_char(&plain, *text);
     }

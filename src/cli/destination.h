@@ -1,0 +1,21 @@
+/*
+ * The place of a file that a person has named to be written outside: a page, a file that is fetched. The command may have left a link in the
+ * workspace, so that none on the way is followed. A home that the user spells through a link of the system's is no such link.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "policy/policy.h"
+
+/*
+ * Opens the directory of the file, and gives the path of the file. If `name` is not NULL, what is asked for may be a directory, in which the file has
+ * that name.
+ */
+int destination_open(struct arena *arena, const struct policy_request *request, const char *asked,
+                     const char *name, const char **ret_path, struct err *err) must_check;
+
+/* Writes the file, which replaces an older one as a whole. */
+int destination_write(struct arena *arena, const struct policy_request *request, const char *asked,
+                      const struct buf *text, struct err *err) must_check;
