@@ -153,19 +153,12 @@ static int start(struct signing *signing, int client, struct signing_connection 
 
 /* --- records ------------------------------------------------------------------------------------------------------ */
 
-static const char *host_of(struct arena *arena, const struct signing_rule *rule, unsigned host)
-{
-    const struct host_object *object = &rule->key->hosts[host];
-    return host_with_port(arena, host_text(arena, object), object->port == SSH_PORT ? 0 : object->port);
-}
-
 static void note_signed(struct signing *signing, const struct signing_connection *connection)
 {
     struct arena arena = {0};
-    const struct signing_rule *rule = &signing->rules.at[connection->rule];
     signing->logins++;
-    journal_event(signing->journal, "ssh-key", "key", rule->key->key, "host",
-                  host_of(&arena, rule, connection->host), "user", connection->user, "program",
+    journal_event(signing->journal, "ssh-key", "key", connection->fitting.at[0].rule->key->key, "host",
+                  signing_fits_hosts(&arena, &connection->fitting), "user", connection->user, "program",
                   connection->client.program, "pid", arena_printf(&arena, "%d", (int)connection->client.pid));
     arena_free(&arena);
 }
@@ -206,6 +199,7 @@ static const struct refusal {
     {"session", "it is for another connection than the one that was shown", true},
     {"data", "it is not a login, and nothing else is signed", true},
     {"key", "no `ssh-key` rule names this key", true},
+    {"many", "too many hosts of `ssh-key` rules have this host's key", false},
     {"weak", "its algorithm does not fit the key, or uses SHA-1", false},
     {"unanswered", "your ssh agent refused, or does not answer", false},
 };
@@ -233,9 +227,9 @@ static void answer(const struct signing_connection *connection, bool is_yes)
 }
 
 /* Why it cannot be signed, without asking anybody; NULL: it can. */
-static const char *why_not(const struct signing *signing, const struct signing_rule *rule)
+static const char *why_not(const struct signing *signing, const struct signing_connection *connection)
 {
-    if (rule->key->times && rule->used >= rule->key->times)
+    if (signing_fits_used_up(&connection->fitting))
         return "the rule's number of signatures is used up";
     return signing->logins >= MOST_LOGINS ? "there were too many logins in this run" : NULL;
 }
@@ -243,24 +237,24 @@ static const char *why_not(const struct signing *signing, const struct signing_r
 /* The last word about a signature. `why` is NULL where nobody is against it. */
 static void decide(struct signing *signing, struct signing_connection *connection, const char *why)
 {
-    struct signing_rule *rule = &signing->rules.at[connection->rule];
-    why = why ? why : why_not(signing, rule); /* others may have been signed while it waited */
+    why = why ? why : why_not(signing, connection); /* others may have been signed while it waited */
     connection->question = 0;
     if (why) {
-        note_refused(signing, connection, rule, connection->user, why, false);
+        const struct signing_rule *rule = signing_fits_used_up(&connection->fitting);
+        note_refused(signing, connection, rule ? rule : connection->fitting.at[0].rule, connection->user, why,
+                     false);
     } else {
-        rule->used++;
+        signing_fits_count(&connection->fitting);
         note_signed(signing, connection);
     }
     answer(connection, !why);
 }
 
 static struct decided ask(struct signing *signing, struct arena *arena,
-                          const struct signing_connection *connection)
+                          const struct signing_connection *connection, const struct signing_rule *rule)
 {
-    const struct signing_rule *rule = &signing->rules.at[connection->rule];
     const char *object = arena_printf(arena, "%s to %s as %s", rule->key->key,
-                                      host_of(arena, rule, connection->host), connection->user);
+                                      signing_fits_hosts(arena, &connection->fitting), connection->user);
     struct asking *asking = signing->asking;
     char parents[PARENTS_LONGEST];
     holder_read_parents(&connection->client, asking_deputy(asking), parents);
@@ -322,27 +316,23 @@ static void is_answered(void *context, const struct question *question)
     set_timer(signing);
 }
 
-/* "RULE HOST USER" */
+/* "USER RULE HOST…" */
 static void take_sign(struct signing *signing, struct signing_connection *connection, char *rest)
 {
-    const char *rule_text = strsep(&rest, " "), *host_number = rest ? strsep(&rest, " ") : "";
-    uint64_t rule, host;
-    if (!text_take_number(&rule_text, &rule) || !text_take_number(&host_number, &host) || !rest ||
-        rule >= signing->rules.count || host >= signing->rules.at[rule].key->host_count ||
-        connection->question) {
+    const char *user = strsep(&rest, " ");
+    if (connection->question || !signing_fits_read(&signing->rules, rest, &connection->fitting)) {
         answer(connection, false);
         return;
     }
-    connection->rule = (unsigned)rule;
-    connection->host = (unsigned)host;
-    snprintf(connection->user, sizeof(connection->user), "%s", rest);
-    const char *why = why_not(signing, &signing->rules.at[rule]);
-    if (why || !signing->rules.at[rule].key->asks) {
+    snprintf(connection->user, sizeof(connection->user), "%s", user);
+    const char *why = why_not(signing, connection);
+    const struct signing_rule *asking = signing_fits_asking(&connection->fitting);
+    if (why || !asking) {
         decide(signing, connection, why);
         return;
     }
     struct arena arena = {0};
-    struct decided decided = ask(signing, &arena, connection);
+    struct decided decided = ask(signing, &arena, connection, asking);
     if (decided.reply == REPLY_OPEN) {
         connection->question = decided.id;
         connection->until = now_seconds() + PATIENCE;
@@ -386,6 +376,7 @@ static void forget(struct signing *signing, size_t index)
     close(connection->link_fd);
     helper_end(connection->front);
     helper_end(connection->back);
+    vec_free(&connection->fitting);
     *connection = signing->connections.at[--signing->connections.count];
     if (signing->is_full && signing->listen_fd >= 0)
         loop_add(signing->loop, signing->listen_fd, POLLIN, program_comes, signing);

@@ -7,26 +7,18 @@
 
 #include <sys/types.h>
 
-#include "base/hash.h"
 #include "kernel/unix_sockets.h"
 #include "supervise/asking.h"
-
-/* An `ssh-key` rule in force. */
-struct signing_rule {
-    const struct operation *operation;
-    const struct ssh_key_object *key;
-    char hash[SHA256_HEX_SIZE]; /* of the key's public part */
-    uint32_t used;              /* signatures that were allowed */
-};
+#include "supervise/signing_fit.h"
 
 /* A program's connection. */
 struct signing_connection {
     int link_fd;
     pid_t front, back;
     struct holder client;
-    unsigned rule, host; /* of the signature that waits for a person */
-    unsigned question;   /* 0: none waits */
-    int64_t until;       /* seconds, as asking has them */
+    signing_fit_list fitting; /* of the last login that was asked about: the strictest decides */
+    unsigned question;        /* 0: none waits */
+    int64_t until;            /* seconds, as asking has them */
     char user[160];
 };
 
@@ -43,7 +35,7 @@ struct signing {
     const char *program;     /* bawn-vault */
     int listen_fd, timer_fd; /* -1: none */
     bool is_full;            /* further connections wait */
-    VEC(struct signing_rule) rules;
+    signing_rule_list rules;
     VEC(struct signing_connection) connections;
     refused_key_list refused; /* logins at other hosts, and data that is no login */
     key_refused *tell;        /* NULL: nobody is told */

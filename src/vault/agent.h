@@ -25,7 +25,8 @@
  *
  *   1. The user's agent gets two requests: which keys it has, and a signature of a login (SSH_MSG_USERAUTH_REQUEST) that the back has written.
  *   2. A login is signed only in the state BOUND, for the session that was bound last, with a key that a rule gives to that host, and after
- *      bawn said yes, which counts and asks. bawn has it in its journal before it is signed.
+ *      bawn said yes, which counts and asks. bawn has it in its journal before it is signed. Each rule that fits must allow it: hosts, and ports
+ *      of one host, may have the same key.
  *   3. Programs inside see the keys that rules name, and no other, and not what the user calls them.
  *   4. Every message has a limit. What is malformed gets SSH_AGENT_FAILURE; a size above the limit ends the connection.
  */
@@ -45,6 +46,7 @@ enum {
     AGENT_MOST_BINDINGS = 16,   /* of a connection */
     AGENT_LONGEST_USER = 128,
     AGENT_LARGEST_SESSION = 64,
+    AGENT_MOST_FITTING = 64, /* rules and hosts that fit a login */
 };
 
 /* Numbers of the protocol. */
@@ -120,6 +122,7 @@ struct agent_rule {
     X(AGENT_OTHER_SESSION, "session")                                                                        \
     X(AGENT_NO_LOGIN, "data")                                                                                \
     X(AGENT_OTHER_KEY, "key")                                                                                \
+    X(AGENT_TOO_MANY, "many")                                                                                \
     X(AGENT_WEAK, "weak")                                                                                    \
     X(AGENT_UNANSWERED, "unanswered")
 
@@ -155,9 +158,20 @@ const struct agent_rule *agent_find_rule(const struct agent_state *state, struct
 /* Returns whether the connection is bound now. */
 bool agent_bind(struct agent_state *state, const struct agent_request *request);
 
-/* May it be signed? Then *ret_rule and *ret_host are the numbers of the rule and of its host. */
+/*
+ * The numbers of the rules that fit a login, and of the host of each. They are several where hosts, or ports of one host, have the same key:
+ * then nothing that ssh says tells which of them was dialled.
+ */
+struct agent_fitting {
+    struct agent_fit {
+        unsigned rule, host;
+    } at[AGENT_MOST_FITTING];
+    size_t count;
+};
+
+/* May it be signed? Then *ret_fitting has at least one. */
 enum agent_refusal agent_judge(const struct agent_state *state, const struct agent_request *login,
-                               unsigned *ret_rule, unsigned *ret_host);
+                               struct agent_fitting *ret_fitting);
 
 void agent_state_free(struct agent_state *state);
 
@@ -180,6 +194,7 @@ int agent_front_run(int client_fd, int back_fd);
 /*
  * Lines of `settings_fd`: "rule HASH NAME", and after it "host NUMBER KEY" for each key of its hosts, in base64.
  *
- * Lines to bawn: "sign RULE HOST USER", to which bawn says "yes" or "no"; "refused WORD RULE USER" (RULE may be -).
+ * Lines to bawn: "sign USER RULE HOST…", with a rule and a host for each that fits, to which bawn says "yes" or "no"; "refused WORD RULE USER"
+ * (RULE may be -).
  */
 int agent_back_run(int settings_fd, int link_fd, int front_fd, int agent_fd);

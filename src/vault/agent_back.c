@@ -17,7 +17,7 @@ enum {
     LARGEST_SETTINGS = 4 << 20,
     PATIENCE = 120, /* seconds: the user's agent may ask for a touch or a passphrase */
     MOST_KEYS = 4096,
-    LONGEST_TOLD = 512,
+    LONGEST_TOLD = 1000, /* bawn takes 1024 */
 };
 
 struct back {
@@ -81,13 +81,15 @@ static void tell_refused(const struct back *back, enum agent_refusal refusal,
 }
 
 /* bawn counts, and may ask a person: it takes as long as it takes. */
-static bool is_permitted(const struct back *back, unsigned rule, unsigned host,
+static bool is_permitted(const struct back *back, const struct agent_fitting *fitting,
                          const struct agent_request *login)
 {
-    char line[LONGEST_TOLD], answer[8] = "";
-    int size =
-        snprintf(line, sizeof(line), "sign %u %u %.*s", rule, host, (int)login->user.size, login->user.at);
-    if (send(back->link_fd, line, (size_t)size, MSG_NOSIGNAL) < 0)
+    char answer[8] = "";
+    auto_buf struct buf line = {0};
+    buf_printf(&line, "sign %.*s", (int)login->user.size, login->user.at);
+    for (size_t i = 0; i < fitting->count; i++)
+        buf_printf(&line, " %u %u", fitting->at[i].rule, fitting->at[i].host);
+    if (line.size > LONGEST_TOLD || send(back->link_fd, line.bytes, line.size, MSG_NOSIGNAL) < 0)
         return false;
     ssize_t got;
     do {
@@ -149,14 +151,14 @@ static bool is_signature(const struct buf *answer)
 
 static enum agent_refusal sign(const struct back *back, const struct agent_request *login, struct buf *reply)
 {
-    unsigned rule = 0, host = 0;
+    struct agent_fitting fitting;
     auto_buf struct buf request = {0};
-    enum agent_refusal refusal = agent_judge(&back->state, login, &rule, &host);
+    enum agent_refusal refusal = agent_judge(&back->state, login, &fitting);
     if (refusal != AGENT_NOT_REFUSED)
         return refusal;
     if (!agent_add_login(login, &request))
         return AGENT_WEAK;
-    if (!is_permitted(back, rule, host, login)) {
+    if (!is_permitted(back, &fitting, login)) {
         buf_add_char(reply, AGENT_FAILURE); /* bawn knows why */
         return AGENT_NOT_REFUSED;
     }

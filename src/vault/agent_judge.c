@@ -22,13 +22,13 @@ static bool is_for_key(const struct agent_rule *rule, struct bytes key)
     return strcmp(hash, rule->hash) == 0;
 }
 
-static const struct agent_host *find_host(const struct agent_rule *rule, struct bytes host_key)
+static bool has_host(const struct agent_rule *rule, struct bytes host_key)
 {
     vec_each (const struct agent_host, host, &rule->hosts) {
         if (bytes_equal(host->key, host_key))
-            return host;
+            return true;
     }
-    return NULL;
+    return false;
 }
 
 const struct agent_rule *agent_find_rule(const struct agent_state *state, struct bytes key)
@@ -45,7 +45,7 @@ static enum agent_refusal judge_host(const struct agent_state *state, const stru
 {
     bool is_named = false;
     vec_each (const struct agent_rule, rule, &state->rules)
-        is_named |= find_host(rule, request->host_key) != NULL;
+        is_named |= has_host(rule, request->host_key);
     if (!is_named)
         return AGENT_STRANGE;
     return state->verify(request->host_key, request->signature, request->session) ? AGENT_NOT_REFUSED
@@ -69,11 +69,29 @@ bool agent_bind(struct agent_state *state, const struct agent_request *request)
     return true;
 }
 
+/* Adds the hosts of a rule that have this key. Returns false if there are too many. */
+static bool add_fitting(const struct agent_state *state, size_t number, struct bytes host_key,
+                        struct agent_fitting *fitting)
+{
+    const struct agent_rule *rule = &state->rules.at[number];
+    vec_each (const struct agent_host, host, &rule->hosts) {
+        struct agent_fit fit = {(unsigned)number, host->number};
+        const struct agent_fit *last = fitting->count ? &fitting->at[fitting->count - 1] : NULL;
+        if (!bytes_equal(host->key, host_key) || (last && last->rule == fit.rule && last->host == fit.host))
+            continue; /* known_hosts may have a key twice */
+        if (fitting->count == AGENT_MOST_FITTING)
+            return false;
+        fitting->at[fitting->count++] = fit;
+    }
+    return true;
+}
+
 enum agent_refusal agent_judge(const struct agent_state *state, const struct agent_request *login,
-                               unsigned *ret_rule, unsigned *ret_host)
+                               struct agent_fitting *ret_fitting)
 {
     struct bytes host_key = bytes_of(state->host_key.bytes, state->host_key.size),
                  session = bytes_of((const char *)state->session, state->session_size);
+    ret_fitting->count = 0;
     if (!agent_find_rule(state, login->key))
         return AGENT_OTHER_KEY;
     if (login->kind != AGENT_LOGIN)
@@ -84,15 +102,10 @@ enum agent_refusal agent_judge(const struct agent_state *state, const struct age
         (login->is_bound_itself && !bytes_equal(host_key, login->host_key)))
         return AGENT_OTHER_SESSION;
     for (size_t i = 0; i < state->rules.count; i++) {
-        const struct agent_rule *rule = &state->rules.at[i];
-        const struct agent_host *host = is_for_key(rule, login->key) ? find_host(rule, host_key) : NULL;
-        if (!host)
-            continue;
-        *ret_rule = (unsigned)i;
-        *ret_host = host->number;
-        return AGENT_NOT_REFUSED;
+        if (is_for_key(&state->rules.at[i], login->key) && !add_fitting(state, i, host_key, ret_fitting))
+            return AGENT_TOO_MANY;
     }
-    return AGENT_STRANGE;
+    return ret_fitting->count ? AGENT_NOT_REFUSED : AGENT_STRANGE;
 }
 
 void agent_state_free(struct agent_state *state)

@@ -48,11 +48,11 @@ static void check_same(const struct agent_request *one, const struct agent_reque
         abort();
 }
 
-static void check_signed(const struct agent_state *state, const struct agent_request *login, unsigned rule,
-                         unsigned host)
+static void check_signed(const struct agent_state *state, const struct agent_request *login,
+                         const struct agent_fitting *fitting)
 {
     auto_buf struct buf message = {0};
-    if (rule != 0 || host != 7 || state->is_forwarded ||
+    if (fitting->count != 1 || fitting->at[0].rule != 0 || fitting->at[0].host != 7 || state->is_forwarded ||
         !is_same(login->key, bytes_of(user_key, sizeof(user_key) - 1)) ||
         !is_same(login->session, bytes_of((const char *)state->session, state->session_size)))
         abort();
@@ -66,7 +66,7 @@ static void serve(struct agent_state *state, struct bytes message)
 {
     struct agent_request request = agent_read(message), received;
     auto_buf struct buf record = {0};
-    unsigned rule = 99, host = 99;
+    struct agent_fitting fitting;
     agent_add_record(&request, &record);
     if (!agent_read_record(bytes_of(record.bytes, record.size), &received))
         abort();
@@ -74,8 +74,8 @@ static void serve(struct agent_state *state, struct bytes message)
     if (received.kind == AGENT_BIND)
         agent_bind(state, &received);
     else if (received.kind == AGENT_LOGIN || received.kind == AGENT_OTHER_DATA) {
-        if (agent_judge(state, &received, &rule, &host) == AGENT_NOT_REFUSED)
-            check_signed(state, &received, rule, host);
+        if (agent_judge(state, &received, &fitting) == AGENT_NOT_REFUSED)
+            check_signed(state, &received, &fitting);
     }
 }
 

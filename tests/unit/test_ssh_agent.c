@@ -139,7 +139,7 @@ TEST(a_key_is_used_only_at_the_hosts_of_its_own_rules)
     struct bytes one = decoded(hosts[0].key), two = decoded(hosts[1].key),
                  session = bytes_of(signed_text, strlen(signed_text));
     struct agent_rule rules[2] = {0};
-    unsigned rule = 9, host = 9;
+    struct agent_fitting fitting;
     state.verify = any_proof;
     sha256_hex("first", 5, rules[0].hash);
     sha256_hex("second", 6, rules[1].hash);
@@ -149,13 +149,39 @@ TEST(a_key_is_used_only_at_the_hosts_of_its_own_rules)
     vec_push(&state.rules, rules[1]);
     struct agent_request bind = {.kind = AGENT_BIND, .session = session, .host_key = two};
     struct agent_request login = {.kind = AGENT_LOGIN, .session = session, .key = bytes_of("first", 5)};
-    CHECK(agent_judge(&state, &login, &rule, &host) == AGENT_UNBOUND);
+    CHECK(agent_judge(&state, &login, &fitting) == AGENT_UNBOUND);
     CHECK(agent_bind(&state, &bind));
-    CHECK(agent_judge(&state, &login, &rule, &host) == AGENT_STRANGE);
+    CHECK(agent_judge(&state, &login, &fitting) == AGENT_STRANGE);
     login.key = bytes_of("second", 6);
-    CHECK(agent_judge(&state, &login, &rule, &host) == AGENT_NOT_REFUSED && rule == 1 && host == 4);
+    CHECK(agent_judge(&state, &login, &fitting) == AGENT_NOT_REFUSED && fitting.count == 1);
+    CHECK(fitting.at[0].rule == 1 && fitting.at[0].host == 4);
     login.key = bytes_of("third", 5);
-    CHECK(agent_judge(&state, &login, &rule, &host) == AGENT_OTHER_KEY);
+    CHECK(agent_judge(&state, &login, &fitting) == AGENT_OTHER_KEY);
+    agent_state_free(&state);
+}
+
+TEST(every_rule_and_host_with_the_same_host_key_fits_and_too_many_are_refused)
+{
+    struct agent_state state = AGENT_STATE_NONE;
+    struct bytes one = decoded(hosts[0].key), session = bytes_of(signed_text, strlen(signed_text));
+    struct agent_fitting fitting;
+    state.verify = any_proof;
+    for (unsigned i = 0; i < 3; i++) {
+        struct agent_rule rule = {0};
+        sha256_hex(i == 1 ? "other" : "key", i == 1 ? 5 : 3, rule.hash);
+        vec_push(&rule.hosts, ((struct agent_host){0, one}));
+        vec_push(&rule.hosts, ((struct agent_host){0, one})); /* known_hosts has it twice */
+        vec_push(&rule.hosts, ((struct agent_host){7, one}));
+        vec_push(&state.rules, rule);
+    }
+    struct agent_request bind = {.kind = AGENT_BIND, .session = session, .host_key = one};
+    struct agent_request login = {.kind = AGENT_LOGIN, .session = session, .key = bytes_of("key", 3)};
+    CHECK(agent_bind(&state, &bind));
+    CHECK(agent_judge(&state, &login, &fitting) == AGENT_NOT_REFUSED && fitting.count == 4);
+    CHECK(fitting.at[1].rule == 0 && fitting.at[1].host == 7 && fitting.at[2].rule == 2);
+    for (unsigned i = 8; i < 8 + AGENT_MOST_FITTING; i++)
+        vec_push(&state.rules.at[0].hosts, ((struct agent_host){i, one}));
+    CHECK(agent_judge(&state, &login, &fitting) == AGENT_TOO_MANY);
     agent_state_free(&state);
 }
 
