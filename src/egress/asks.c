@@ -7,6 +7,7 @@
 enum {
     MOST_WAITING = 32768, /* as many names as there may be, at a few ports each */
     AT_ONCE = 64,
+    TURN = 64, /* messages, before others have their turn */
 };
 
 /* The kind of the socket is checked: process 1 is bawn's own code, but it runs among untrusted processes. */
@@ -70,8 +71,11 @@ static void channel_ready(struct watcher *watcher, uint32_t events)
     (void)events;
     struct asks *asks = container_of(watcher, struct asks, channel);
     struct port_request reply;
-    int fd = -1, result;
-    while ((result = port_receive(watcher->fd, &reply, &fd)) > 0 || (result < 0 && errno == EPROTO)) {
+    int fd = -1, result = -1;
+    for (int i = 0; i < TURN; i++) {
+        result = port_receive(watcher->fd, &reply, &fd);
+        if (result == 0 || (result < 0 && errno != EPROTO))
+            break;
         bool is_arrival = result > 0 && (reply.kind == PORT_ARRIVAL || reply.kind == PORT_QUESTIONS);
         if (is_arrival && fd >= 0)
             asks->on_arrival(asks, &reply, fd);

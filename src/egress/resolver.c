@@ -9,6 +9,7 @@ enum {
     MOST_STREAMS = 64,
     MOST_CLIENTS = 512, /* programs' own sockets, without a namespace */
     MOST_WAITING = 32,  /* questions for one name, and for all names that are not on the list */
+    TURN = 64,          /* questions, before others have their turn */
 };
 
 /*
@@ -215,7 +216,7 @@ static void datagrams_ready(struct watcher *watcher, uint32_t events)
 {
     (void)events;
     struct resolver *resolver = container_of(watcher, struct resolver, datagrams);
-    for (int i = 0; i < 64; i++) {
+    for (int i = 0; i < TURN; i++) {
         uint8_t bytes[DNS_LARGEST_QUESTION];
         char reason[REASON_SIZE]; // cppcheck-suppress variableScope ; the answer leads to it
         struct sockaddr_storage address = {0};
@@ -321,10 +322,10 @@ static bool take_questions(struct stream *stream)
     return true;
 }
 
-/* Takes messages until a question has to wait. One that is no question is passed over. Returns false if the client is gone. */
+/* Takes the messages of one turn, until a question has to wait. One that is no question is passed over. Returns false if the client is gone. */
 static bool take_messages(struct stream *stream)
 {
-    while (!stream->waits_in) {
+    for (int i = 0; i < TURN && !stream->waits_in; i++) {
         ssize_t got =
             recv(stream->watcher.fd, stream->bytes + 2, DNS_LARGEST_QUESTION, MSG_DONTWAIT | MSG_TRUNC);
         if (got <= 0) /* an empty message, or none; stream_ready sees the end */
