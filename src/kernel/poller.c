@@ -94,7 +94,7 @@ void poller_run_once(struct poller *poller, int milliseconds)
     /* After many bytes more will come: let the peers run, so that the next round moves more at once. */
     if (poller->moves_much)
         sched_yield();
-    bool is_awake = poller->is_lively && !poller->moves_much;
+    bool is_awake = poller->is_lively && !poller->moves_much && milliseconds != 0;
     poller->moves_much = false;
     poller->ready = is_awake ? wait_awake(poller, ready, MOST_AT_ONCE) : 0;
     if (poller->ready == 0)

@@ -8,8 +8,6 @@
 #include "vault/server.h"
 #include "vault/trust_store.h"
 
-enum { TICK = 250 };
-
 /* The front names a host that the settings have, and gives two sockets. It may be taken over: TLS decides whose socket it is. */
 static void front_ready(struct watcher *watcher, uint32_t events not_used)
 {
@@ -65,8 +63,7 @@ static void finish(struct back *back)
     poller_close(&back->front);
     poller_close(&back->values.link);
     while (servers_refresh(back) && now_milliseconds() < until) {
-        poller_run_once(&back->poller, TICK);
-        servers_keep_deadlines(back);
+        poller_run_once(&back->poller, servers_keep_time(back));
     }
 }
 
@@ -90,10 +87,8 @@ int back_run(struct vault_settings *settings, int link_fd, int front_fd)
         return 1;
     }
     values_tell(&back.values, "ready", "now");
-    while (!back.poller.is_over) {
-        poller_run_once(&back.poller, back.servers ? TICK : -1);
-        servers_keep_deadlines(&back);
-    }
+    while (!back.poller.is_over)
+        poller_run_once(&back.poller, servers_keep_time(&back));
     finish(&back);
     return 0;
 }

@@ -12,7 +12,7 @@
  *   RAW      the server agreed to change to WebSocket: bytes pass in both directions
  *   BYE      the last bytes are queued: sends them, then reads and drops until the client closes
  *
- * client_step does all that can be done, and is called whenever one of its descriptors is ready.
+ * client_step does what can be done in one turn. It is called when one of its descriptors is ready, and again after the others' turns.
  */
 #include "vault/client.h"
 
@@ -26,7 +26,11 @@
 
 #include "kernel/ports.h"
 
-enum { INPUT_MOST = HEAD_LARGEST + RECORD_CONTENT_LARGEST, BACK_PATIENCE = 5000 /* milliseconds */ };
+enum {
+    INPUT_MOST = HEAD_LARGEST + RECORD_CONTENT_LARGEST,
+    BACK_PATIENCE = 5000, /* milliseconds */
+    TICK = 250,
+};
 
 static void client_end(struct client *client, bool is_clean)
 {
@@ -143,7 +147,9 @@ static bool may_receive(const struct client *client)
 static void say_bye(struct client *client)
 {
     auto_buf struct buf dropped = {0};
-    while (stream_pump(&client->stream, true) && stream_read(&client->stream, INPUT_MOST, &dropped))
+    for (int i = 0; i < VAULT_TURN && stream_pump(&client->stream, true) &&
+                    stream_read(&client->stream, INPUT_MOST, &dropped);
+         i++)
         dropped.size = 0;
     if (!client->is_finished && !stream_waiting(&client->stream)) {
         client->is_finished = true;
@@ -183,8 +189,12 @@ static bool round_of(struct client *client)
 
 static void client_step(struct client *client)
 {
-    while (client->state != CLIENT_BYE && !client->stream.is_broken && round_of(client)) {
-    }
+    bool has_moved = true;
+    for (int i = 0; i < VAULT_TURN && has_moved; i++)
+        has_moved = client->state != CLIENT_BYE && !client->stream.is_broken && round_of(client);
+    client->has_more = has_moved && !client->stream.is_broken;
+    if (client->has_more)
+        return;
     if (client->state == CLIENT_BYE && !client->stream.is_broken)
         say_bye(client);
     const struct stream *stream = &client->stream;
@@ -299,12 +309,17 @@ void client_begin(struct front *front, const struct handed_connection *handed, s
         client_step(client);
 }
 
-void clients_keep_deadlines(struct front *front)
+int clients_keep_time(struct front *front)
 {
     int64_t now = now_milliseconds();
+    int sleep = front->clients ? TICK : -1;
     for (struct client *at = front->clients, *next; at; at = next) {
         next = at->next;
         if (at->deadline && now >= at->deadline)
             client_end(at, at->state == CLIENT_BYE);
+        else if (at->has_more)
+            client_step(at);
+        sleep = at->has_more ? 0 : sleep; /* one that has ended is freed by the poller */
     }
+    return sleep;
 }

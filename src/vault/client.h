@@ -34,8 +34,8 @@ struct front {
 void client_begin(struct front *front, const struct handed_connection *handed, struct bytes first,
                   const int *fds);
 
-/* Ends the connections whose time is up. */
-void clients_keep_deadlines(struct front *front);
+/* Ends the connections whose time is up, and gives the next turn to those that have more to do. Returns how long the poller may sleep. */
+int clients_keep_time(struct front *front);
 
 enum client_state {
     CLIENT_HEAD,
@@ -61,6 +61,7 @@ struct client {
     bool has_answer;     /* the answer's head has come */
     bool answer_is_last; /* the connection ends with this answer */
     bool is_finished;    /* in BYE: the end of TLS is queued */
+    bool has_more;       /* its turn ended before all was done */
     enum framing answer_framing;
     struct buf input; /* decrypted, not yet read as HTTP */
     struct body body;

@@ -6,8 +6,6 @@
 #include "kernel/ports.h"
 #include "vault/client.h"
 
-enum { TICK = 250 };
-
 static bool is_name(const struct handed_connection *handed)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-._";
@@ -80,9 +78,7 @@ int front_run(struct vault_settings *settings, int link_fd, int egress_fd, int b
         front_tell(&front, buf_text(&line));
         return 1;
     }
-    while (!front.poller.is_over) {
-        poller_run_once(&front.poller, front.clients ? TICK : -1);
-        clients_keep_deadlines(&front);
-    }
+    while (!front.poller.is_over)
+        poller_run_once(&front.poller, clients_keep_time(&front));
     return 0;
 }

@@ -242,6 +242,7 @@ static bool send_head(struct server *server)
     server->request_framing = head.framing;
     server->request_left = head.framing == FRAMING_LENGTH ? head.length : 0;
     server->is_request_done = server->has_answer = false;
+    server->interim_count = 0;
     server->state = SERVER_ANSWER;
     server->deadline = 0;
     return true;

@@ -10,6 +10,8 @@
  *   ANSWER   the head is sent: content goes out while the answer comes in
  *   RAW      the server agreed to change to WebSocket
  *   OVER     nothing more comes: what is queued for the front is sent
+ *
+ * server_step does what can be done in one turn. It is called when one of its descriptors is ready, and again after the others' turns.
  */
 #include "vault/server.h"
 
@@ -19,7 +21,11 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-enum { INPUT_MOST = HEAD_LARGEST + RECORD_CONTENT_LARGEST };
+enum {
+    INPUT_MOST = HEAD_LARGEST + RECORD_CONTENT_LARGEST,
+    MOST_INTERIM = 32, /* answers before the answer to one request, such as 103 */
+    TICK = 250,        /* milliseconds */
+};
 
 static void server_end(struct server *server)
 {
@@ -115,6 +121,10 @@ static bool read_head(struct server *server)
                                                       server->may_upgrade, &head);
     if (!problem && head.coding == CODING_OTHER && head.framing != FRAMING_NONE)
         problem = "it is compressed in a way that cannot be unpacked here";
+    bool is_interim = !problem && head.status < 200 && head.framing != FRAMING_UPGRADE;
+    server->interim_count += is_interim;
+    if (server->interim_count > MOST_INTERIM)
+        problem = "too many interim answers came before it";
     if (!problem && head.framing == FRAMING_UPGRADE && head_has(&head, "sec-websocket-extensions"))
         problem = "it extends WebSocket, which was not asked for";
     if (problem) {
@@ -124,7 +134,6 @@ static bool read_head(struct server *server)
     bool is_rejected = head.status == 401;
     if (is_rejected && server->token)
         refuse_token(server, &head);
-    bool is_interim = head.status < 200 && head.framing != FRAMING_UPGRADE;
     if (!is_interim) {
         body_begin(&server->body, &head);
         if (head.coding != CODING_NONE) {
@@ -298,10 +307,19 @@ static bool is_given_up(const struct server *server)
     return server->channel.is_ended && !refresh_is_out(server);
 }
 
+static bool may_go_on(const struct server *server)
+{
+    return server->state != SERVER_OVER && !is_given_up(server);
+}
+
 void server_step(struct server *server)
 {
-    while (server->state != SERVER_OVER && !is_given_up(server) && round_of(server)) {
-    }
+    bool has_moved = true;
+    for (int i = 0; i < VAULT_TURN && has_moved; i++)
+        has_moved = may_go_on(server) && round_of(server);
+    server->has_more = has_moved && may_go_on(server);
+    if (server->has_more)
+        return;
     bool has_gone = server->stream.is_ended || server->stream.is_broken;
     if (server->state != SERVER_OVER && server->state != SERVER_STORE && has_gone && !has_unread(server))
         stream_has_ended(server);
@@ -387,22 +405,27 @@ bool servers_refresh(const struct back *back)
     return is_one;
 }
 
-void servers_keep_deadlines(struct back *back)
+int servers_keep_time(struct back *back)
 {
     int64_t now = now_milliseconds();
+    int sleep = back->servers ? TICK : -1;
     for (struct server *at = back->servers, *next; at; at = next) {
         next = at->next;
         if (at->stream.is_ready && at->state == SERVER_IDLE)
             at->deadline = 0;
-        if (!at->deadline || now < at->deadline)
-            continue;
-        if (at->state == SERVER_OVER) {
+        bool is_late = at->deadline && now >= at->deadline;
+        if (is_late && at->state == SERVER_OVER) {
             server_end(at);
             continue;
         }
-        server_fail(at, at->state == SERVER_SECRET   ? "the secret for this host was not read in time"
-                        : at->state == SERVER_KEEPER ? "other sessions refresh this login, and took too long"
-                                                     : "the server did not answer in time");
-        server_step(at);
+        if (is_late)
+            server_fail(at, at->state == SERVER_SECRET ? "the secret for this host was not read in time"
+                            : at->state == SERVER_KEEPER
+                                ? "other sessions refresh this login, and took too long"
+                                : "the server did not answer in time");
+        if (is_late || at->has_more)
+            server_step(at);
+        sleep = at->has_more ? 0 : sleep; /* one that has ended is freed by the poller */
     }
+    return sleep;
 }

@@ -31,8 +31,8 @@ void server_begin(struct back *back, const struct handed_connection *handed, con
 /* A secret came, or cannot be had: goes on with the requests that wait for one. */
 void servers_go_on(struct back *back, bool is_usable);
 
-/* Ends the connections whose time is up. */
-void servers_keep_deadlines(struct back *back);
+/* Ends the connections whose time is up, and gives the next turn to those that have more to do. Returns how long the poller may sleep. */
+int servers_keep_time(struct back *back);
 
 /* Is a login being refreshed? */
 bool servers_refresh(const struct back *back);
@@ -58,6 +58,8 @@ struct server {
     enum server_state state;
     bool is_request_done, is_head, may_upgrade, is_last;
     bool has_answer; /* its head is read, and its content comes */
+    bool has_more;   /* its turn ended before all was done */
+    unsigned interim_count;
     enum framing request_framing;
     uint64_t request_left; /* of content whose length the request's head told */
     bool awaits_end;       /* the answer was faster than the front's word that the request is complete */
@@ -81,7 +83,7 @@ void server_pass_head(struct server *server, const struct head *head);
 /* All of the answer is passed on. */
 void server_answer_ended(struct server *server);
 
-/* Does all that can be done. The server may be gone afterwards. */
+/* Does what can be done in one turn. The server may be gone afterwards. */
 void server_step(struct server *server);
 
 /* --- refresh.c --- */

@@ -67,7 +67,8 @@ struct head;
 
 enum {
     VAULT_MOST_CONNECTIONS = 4096,
-    VAULT_MOST_PUSHES = 8,            /* that are judged at once: each may take tens of megabytes */
+    VAULT_MOST_PUSHES = 8, /* that are judged at once: each may take tens of megabytes */
+    VAULT_TURN = 8,        /* rounds of a connection, each of 16 KiB at most, until others have theirs */
     VAULT_LARGEST_QUEUE = 256 * 1024, /* bytes that wait for a peer; nothing more is read beyond that */
     VAULT_PATIENCE = 30000, /* milliseconds for a handshake, and for a request's head once it has begun */
 };

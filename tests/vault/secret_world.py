@@ -58,6 +58,19 @@ class Api(world.SecureWeb):
             self.wfile.flush()
         self.wfile.write(b"0\r\n\r\n")
 
+    def send_interim(self, many):
+        one = b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n"
+        if many != "endless":
+            self.wfile.write(one * int(many))
+            self.reply(b"after them")
+            return
+        self.close_connection = True
+        try:
+            while True:
+                self.wfile.write(one * 1000)
+        except OSError:
+            world.saw("interim-ended")
+
     def do_GET(self):
         if self.headers.get("Upgrade") and self.path.startswith("/ws-"):
             world.saw("request", self.command, self.path, {name.lower(): value for name, value in self.headers.items()}, "")
@@ -73,7 +86,9 @@ class Api(world.SecureWeb):
         echo, path = self.headers_text(), self.path
         if packed_world.answer(self, echo):
             return
-        if path == "/chunks":
+        if path.startswith("/interim/"):
+            self.send_interim(path.split("/")[2])
+        elif path == "/chunks":
             self.send_chunks([echo[i : i + 3] for i in range(0, len(echo), 3)])
         elif path == "/in-head":
             self.send_response(200, "OK " + self.headers.get("Authorization", ""))

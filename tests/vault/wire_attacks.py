@@ -9,7 +9,7 @@ import logins_outside as logins
 import secret_world as worlds
 from secret_attacks import RAW, raw
 from secrets_outside import OTHER, RULES, SECRET, caller, curl, requests
-from scratch import PATIENCE
+from scratch import PATIENCE, until
 from session import sanitized_too
 
 TESTS = []
@@ -315,6 +315,71 @@ print(left, time.monotonic() - began > 25, quiet.recv(15))
     # The last one is the control: a client that is silent between requests may be.
     assert done.out == "b'HTTP/1.1 200 OK' 200\n0 True b'HTTP/1.1 200 OK'\n", done
     assert not session.events("vault-died")
+
+
+MEANWHILE = r"""
+import threading
+def other(number):
+    got = ask(f"GET /other/{number} HTTP/1.1\r\nHost: other.test\r\nx-token: {os.environ['TOKEN']}\r\nConnection: close\r\n\r\n".encode(), "other.test")
+    return got.split(b"\r\n", 1)[0].decode()
+"""
+
+
+@test
+@sanitized_too
+def endless_interim_answers_of_one_host_are_refused_and_others_are_answered(session):
+    """As many as a server may send are passed over; more are a 502, and the server loses its connection."""
+    code = RAW + MEANWHILE + r"""
+def interim(many):
+    plain = socket.create_connection(("allowed.test", 443), 3 * PATIENCE)   # it gives up later than the others
+    s = ssl.create_default_context().wrap_socket(plain, server_hostname="allowed.test")
+    s.sendall(f"GET /interim/{many} HTTP/1.1\r\nHost: allowed.test\r\nConnection: close\r\n\r\n".encode())
+    return b"".join(iter(lambda: s.recv(65536), b"")).decode()
+answers = []
+endless = threading.Thread(target=lambda: answers.append(interim("endless")))
+endless.start()
+others = []
+while len(others) < 3 or (endless.is_alive() and "" not in others and len(others) < 100): others.append(other(len(others)))
+print(set(others), flush=True)
+if endless.is_alive(): os._exit(len(others))   # nobody has refused them
+for answer in (*answers, interim(33), interim(32)): print(answer.split("\r\n")[0], answer.split("\r\n\r\n")[1].strip(), answer.count("103 Early"))
+"""
+    rules = [*RULES, "connect other.test", "secret TOKEN to other.test"]
+    done = session.run(rules, "/usr/bin/python3", "-c", code, env=caller(session, TOKEN=OTHER), timeout=60)
+    refused = "HTTP/1.1 502 Bad Gateway bawn: the answer of allowed.test is refused: too many interim answers came before it. 0\n"
+    assert done.out == "{'HTTP/1.1 200 OK'}\n" + refused * 2 + "HTTP/1.1 200 OK after them 0\n", done
+    until(lambda: ("interim-ended",) in session.lab.take(), "the server has lost its connection")
+
+
+@test
+@sanitized_too
+def requests_without_end_on_one_connection_hold_no_other_up(session):
+    """The front refuses each of them, which takes it longer than it takes a client to send more."""
+    code = RAW + MEANWHILE + r"""
+import select
+reading, writing = os.pipe()
+def flood():
+    s = ssl.create_default_context().wrap_socket(socket.create_connection(("allowed.test", 443), PATIENCE), server_hostname="allowed.test")
+    s.setblocking(False)
+    many, got = b"GET /not HTTP/1.1\r\nHost: allowed.test\r\n\r\n" * 300, 0
+    while True:
+        try: s.send(many)
+        except ssl.SSLWantWriteError: pass
+        try:
+            if not got: os.write(writing, s.recv(65536)[:12])
+            got += len(s.recv(65536))
+        except ssl.SSLWantReadError: select.select([s], [s], [])
+child = os.fork()
+if child == 0:
+    try: flood()
+    finally: os._exit(1)
+print(os.read(reading, 12))
+print(*[other(number) for number in range(3)], sep="\n", flush=True)
+os.kill(child, 9)
+"""
+    rules = ["connect allowed.test/allowed GET", "connect other.test", "secret TOKEN to other.test"]
+    done = session.run(rules, "/usr/bin/python3", "-c", code, env=caller(session, TOKEN=OTHER), timeout=100)
+    assert done.out == "b'HTTP/1.1 403'\n" + "HTTP/1.1 200 OK\n" * 3, done
 
 
 def memory_of_vault() -> dict:
