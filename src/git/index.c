@@ -180,7 +180,7 @@ static bool has_its_hash(const unsigned char *bytes, size_t size, size_t hash_si
         return true;
     if (hash_size == SHA1_SIZE) {
         unsigned char hash[SHA1_SIZE];
-        sha1_of("", 0, bytes, size - hash_size, hash);
+        sha1_of((struct bytes){0}, bytes_of((const char *)bytes, size - hash_size), hash);
         return memcmp(end, hash, hash_size) == 0;
     }
     char digits[SHA256_HEX_SIZE], wanted[SHA256_HEX_SIZE];

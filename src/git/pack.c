@@ -49,7 +49,8 @@ static void prove_with(struct pack *pack, struct bytes content)
             continue;
         if (!text.size) {
             char name[SHA256_HEX_SIZE];
-            git_object_name("commit", content, proof->digits, name);
+            if (!git_object_name("commit", content, proof->digits, name))
+                return; /* it proves nothing */
             buf_printf(&text, "%.*s commit %zu\n", (int)proof->digits, name, content.size);
             buf_add(&text, content.at, content.size);
             buf_add_char(&text, '\n');

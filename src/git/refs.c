@@ -38,33 +38,33 @@ void git_hash_format(const struct git_hash *hash, char ret_text[SHA1_DIGITS + 1]
     text_hex(hash->bytes, SHA1_SIZE, ret_text);
 }
 
-void git_hash_of(const char *kind, struct bytes content, struct git_hash *ret_hash)
+bool git_hash_of(const char *kind, struct bytes content, struct git_hash *ret_hash)
 {
     char head[64];
     int head_size = snprintf(head, sizeof(head), "%s %zu", kind, content.size) + 1; /* with its NUL */
-    sha1_of(head, (size_t)head_size, content.at, content.size, ret_hash->bytes);
+    return sha1_of_object(bytes_of(head, (size_t)head_size), content, ret_hash->bytes);
 }
 
-void git_object_name(const char *kind, struct bytes content, size_t digits, char ret_name[SHA256_HEX_SIZE])
+bool git_object_name(const char *kind, struct bytes content, size_t digits, char ret_name[SHA256_HEX_SIZE])
 {
     if (digits == SHA1_DIGITS) {
         struct git_hash hash;
-        git_hash_of(kind, content, &hash);
+        bool is_sound = git_hash_of(kind, content, &hash);
         git_hash_format(&hash, ret_name);
-        return;
+        return is_sound;
     }
     auto_buf struct buf whole = {0};
     buf_printf(&whole, "%s %zu", kind, content.size);
     buf_add_char(&whole, '\0');
     buf_add(&whole, content.at, content.size);
     sha256_hex(whole.bytes, whole.size, ret_name);
+    return true;
 }
 
 bool git_object_is(const char *kind, struct bytes content, const char *name, size_t digits)
 {
     char found[SHA256_HEX_SIZE];
-    git_object_name(kind, content, digits, found);
-    return strncmp(found, name, digits) == 0;
+    return git_object_name(kind, content, digits, found) && strncmp(found, name, digits) == 0;
 }
 
 /* --- refs --------------------------------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/arena.h"
+#include "base/attr.h"
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/vec.h"
@@ -107,15 +108,21 @@ bool git_ref_is_branch_or_tag(const char *name);
 int git_hash_parse(const char *text, struct git_hash *ret_hash);
 void git_hash_format(const struct git_hash *hash, char ret_text[SHA1_DIGITS + 1]);
 
-/* The name that git gives an object of this kind. */
-void git_hash_of(const char *kind, struct bytes content, struct git_hash *ret_hash);
+/*
+ * The name that git gives an object of this kind. Returns false if its content is the half of a collision attack on SHA-1: other content may
+ * have the same name, so that it says nothing of what is meant.
+ */
+bool git_hash_of(const char *kind, struct bytes content, struct git_hash *ret_hash) must_check;
 
 /* The same in digits, of either hash: `digits` is SHA1_DIGITS or SHA256_DIGITS. */
-void git_object_name(const char *kind, struct bytes content, size_t digits, char ret_name[SHA256_HEX_SIZE]);
+bool git_object_name(const char *kind, struct bytes content, size_t digits, char ret_name[SHA256_HEX_SIZE])
+    must_check;
 bool git_object_is(const char *kind, struct bytes content, const char *name, size_t digits);
 
-/* SHA-1 (FIPS 180-4), because git names its objects by it. Nothing of bawn's own relies on it. */
+/* --- sha1.c: SHA-1 (FIPS 180-4), of two pieces after one another. git names its objects by it: a head stands before their content. */
 
-/* Of two pieces after one another: git puts a head before an object's content. */
-void sha1_of(const void *head, size_t head_size, const void *bytes, size_t size,
-             unsigned char ret_hash[SHA1_SIZE]);
+/* A checksum, which vouches for nothing: anybody can make two contents that share it. */
+void sha1_of(struct bytes head, struct bytes content, unsigned char ret_hash[SHA1_SIZE]);
+
+/* Of an object. Returns false if it has the marks of a collision attack; git refuses such an object, too. Ten times as slow. */
+bool sha1_of_object(struct bytes head, struct bytes content, unsigned char ret_hash[SHA1_SIZE]) must_check;

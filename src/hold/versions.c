@@ -59,8 +59,7 @@ static void keep_object(struct versions *versions, const struct git_hash *hash, 
                         struct bytes content)
 {
     struct git_hash found = {0};
-    git_hash_of(kind, content, &found);
-    if (memcmp(&found, hash, sizeof(found)) != 0)
+    if (!git_hash_of(kind, content, &found) || memcmp(&found, hash, sizeof(found)) != 0)
         return;
     struct object *object = arena_new(versions->arena, struct object);
     *object = (struct object){arena_str(versions->arena, kind),
@@ -206,8 +205,8 @@ static void go_down(struct versions *versions, const char *work_tree, descents *
         struct git_hash blob = {0};
         if (!goal || goal->was_there)
             continue;
-        git_hash_of("blob", goal->content, &blob);
-        goal->was_there = memcmp(&blob, &all->at[i].at, sizeof(blob)) == 0;
+        goal->was_there =
+            git_hash_of("blob", goal->content, &blob) && memcmp(&blob, &all->at[i].at, sizeof(blob)) == 0;
     }
 }
 
@@ -354,10 +353,8 @@ static void look_at_history(struct versions *versions, const char *work_tree, st
     descents all = {0};
     for (size_t i = 0; i < count; i++) {
         struct git_hash blob = {0};
-        if (!is_open(&wanted[i]))
-            continue;
-        git_hash_of("blob", wanted[i].content, &blob);
-        vec_push(&blobs, blob);
+        if (is_open(&wanted[i]) && git_hash_of("blob", wanted[i].content, &blob))
+            vec_push(&blobs, blob);
     }
     if (add_question(versions, wanted, count, &input) > 0 &&
         versions->ask(versions->context, work_tree, command, &input, &output) == 0)

@@ -16,14 +16,15 @@ enum { HMAC_BLOCK = 64, SHA1_BYTES = 20 };
 /* HMAC with SHA-1 (RFC 2104), as HashKnownHosts has it. The key is not longer than a block. */
 static void hmac_of(const struct buf *key, const char *text, unsigned char ret_digest[SHA1_BYTES])
 {
-    unsigned char inner[HMAC_BLOCK] = {0}, outer[HMAC_BLOCK], first[SHA1_BYTES];
+    char inner[HMAC_BLOCK] = {0}, outer[HMAC_BLOCK];
+    unsigned char first[SHA1_BYTES];
     memcpy(inner, key->bytes, key->size);
     for (size_t i = 0; i < HMAC_BLOCK; i++) {
         outer[i] = inner[i] ^ 0x5c;
         inner[i] ^= 0x36;
     }
-    sha1_of(inner, sizeof(inner), text, strlen(text), first);
-    sha1_of(outer, sizeof(outer), first, sizeof(first), ret_digest);
+    sha1_of(bytes_of(inner, sizeof(inner)), bytes_of(text, strlen(text)), first);
+    sha1_of(bytes_of(outer, sizeof(outer)), bytes_of((const char *)first, sizeof(first)), ret_digest);
 }
 
 /* "|1|SALT|HASH" */

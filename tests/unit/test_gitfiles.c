@@ -36,24 +36,95 @@ TEST(settings_that_run_something)
         CHECK(!git_setting_runs(&does_not[i]));
 }
 
+static const char *sum_of(const char *head, const char *content, size_t size)
+{
+    static char text[SHA1_DIGITS + 1];
+    struct git_hash hash;
+    sha1_of(bytes_of(head, strlen(head)), bytes_of(content, size), hash.bytes);
+    git_hash_format(&hash, text);
+    return text;
+}
+
 TEST(hashes_as_git_has_them)
 {
     struct git_hash hash;
-    char text[SHA1_DIGITS + 1];
-    sha1_of("blob 6", 7, "hello\n", 6, hash.bytes);
+    char text[SHA1_DIGITS + 1], many[200];
+    CHECK(git_hash_of("blob", bytes_of("hello\n", 6), &hash));
     git_hash_format(&hash, text);
     CHECK_STR(text, "ce013625030ba8dba906f756967f9e9ca394464a");
-    sha1_of("", 0, "", 0, hash.bytes);
-    git_hash_format(&hash, text);
-    CHECK_STR(text, "da39a3ee5e6b4b0d3255bfef95601890afd80709");
-    char many[200];
+    CHECK_STR(sum_of("", "", 0), "da39a3ee5e6b4b0d3255bfef95601890afd80709");
     memset(many, 'a', sizeof(many));
-    sha1_of(many, 55, many, 64, hash.bytes);
-    git_hash_format(&hash, text);
-    CHECK_STR(text, "ee971065aaa017e0632a8ca6c77bb3bf8b1dfc56");
-    CHECK(git_hash_parse(text, &hash));
+    many[55] = '\0';
+    CHECK_STR(sum_of(many, many + 56, 64), "ee971065aaa017e0632a8ca6c77bb3bf8b1dfc56");
+    CHECK(git_hash_parse("ee971065aaa017e0632a8ca6c77bb3bf8b1dfc56", &hash));
     CHECK(!git_hash_parse("EE971065aaa017e0632a8ca6c77bb3bf8b1dfc56", &hash));
     CHECK(!git_hash_parse("ee97", &hash));
+}
+
+/* The first public collision of SHA-1 (Stevens and others, "The first collision for full SHA-1", 2017): both contents begin alike. */
+enum { ALIKE = 192, COLLIDING = 320 };
+static const char alike[ALIKE + 1] =
+    "%PDF-1.3\n%\xe2\xe3\xcf\xd3\n\n\n1 0 obj\n<</Width 2 0 R/Height 3 0 R/Type 4 0 R/Subtype 5 0 R/Filter 6 0 R"
+    "/ColorSpace 7 0 R/Length 8 0 R/BitsPerComponent 8>>\nstream\n\xff\xd8\xff\xfe\0$SHA-1 is dead!!!!!\x85/\xec\t"
+    "#9u\x9c"
+    "9\xb1\xa1\xc6<L\x97\xe1\xff\xfe\x01";
+static const char colliding[2][COLLIDING - ALIKE + 1] = {
+    "\x73\x46\xdc\x91\x66\xb6\x7e\x11\x8f\x02\x9a\xb6\x21\xb2\x56\x0f\xf9\xca\x67\xcc\xa8\xc7\xf8\x5b"
+    "\xa8\x4c\x79\x03\x0c\x2b\x3d\xe2\x18\xf8\x6d\xb3\xa9\x09\x01\xd5\xdf\x45\xc1\x4f\x26\xfe\xdf\xb3"
+    "\xdc\x38\xe9\x6a\xc2\x2f\xe7\xbd\x72\x8f\x0e\x45\xbc\xe0\x46\xd2\x3c\x57\x0f\xeb\x14\x13\x98\xbb"
+    "\x55\x2e\xf5\xa0\xa8\x2b\xe3\x31\xfe\xa4\x80\x37\xb8\xb5\xd7\x1f\x0e\x33\x2e\xdf\x93\xac\x35\x00"
+    "\xeb\x4d\xdc\x0d\xec\xc1\xa8\x64\x79\x0c\x78\x2c\x76\x21\x56\x60\xdd\x30\x97\x91\xd0\x6b\xd0\xaf"
+    "\x3f\x98\xcd\xa4\xbc\x46\x29\xb1",
+    "\x7f\x46\xdc\x93\xa6\xb6\x7e\x01\x3b\x02\x9a\xaa\x1d\xb2\x56\x0b\x45\xca\x67\xd6\x88\xc7\xf8\x4b"
+    "\x8c\x4c\x79\x1f\xe0\x2b\x3d\xf6\x14\xf8\x6d\xb1\x69\x09\x01\xc5\x6b\x45\xc1\x53\x0a\xfe\xdf\xb7"
+    "\x60\x38\xe9\x72\x72\x2f\xe7\xad\x72\x8f\x0e\x49\x04\xe0\x46\xc2\x30\x57\x0f\xe9\xd4\x13\x98\xab"
+    "\xe1\x2e\xf5\xbc\x94\x2b\xe3\x35\x42\xa4\x80\x2d\x98\xb5\xd7\x0f\x2a\x33\x2e\xc3\x7f\xac\x35\x14"
+    "\xe7\x4d\xdc\x0f\x2c\xc1\xa8\x74\xcd\x0c\x78\x30\x5a\x21\x56\x64\x61\x30\x97\x89\x60\x6b\xd0\xbf"
+    "\x3f\x98\xcd\xa8\x04\x46\x29\xa1",
+};
+
+TEST(a_content_that_was_made_to_collide_is_known_by_itself)
+{
+    struct git_hash hash;
+    char contents[2][COLLIDING + 100], text[SHA1_DIGITS + 1];
+    for (size_t i = 0; i < 2; i++) {
+        memcpy(contents[i], alike, ALIKE);
+        memcpy(contents[i] + ALIKE, colliding[i], COLLIDING - ALIKE);
+        memset(contents[i] + COLLIDING, 'x', 100);
+    }
+    CHECK(memcmp(contents[0], contents[1], COLLIDING) != 0);
+    for (size_t i = 0; i < 2; i++) {
+        char *content = contents[i];
+        /* Plain SHA-1 takes both for the same. */
+        CHECK_STR(sum_of("", content, COLLIDING), "f92d74e3874587aaf443d1db961d4e26dde13e9c");
+        CHECK(!sha1_of_object((struct bytes){0}, bytes_of(content, COLLIDING), hash.bytes));
+        git_hash_format(&hash, text);
+        CHECK_STR(text, "f92d74e3874587aaf443d1db961d4e26dde13e9c");
+        /* Whatever follows the colliding blocks, and however the content is cut in two. */
+        CHECK(!sha1_of_object(bytes_of(content, 7), bytes_of(content + 7, COLLIDING + 93), hash.bytes));
+        CHECK(!sha1_of_object(bytes_of(content, 250), bytes_of(content + 250, 70), hash.bytes));
+        /* The first of the two colliding blocks alone ends in no collision, and other content before them leaves none. */
+        CHECK(sha1_of_object((struct bytes){0}, bytes_of(content, COLLIDING - 64), hash.bytes));
+        CHECK(sha1_of_object(bytes_of("x", 1), bytes_of(content, COLLIDING), hash.bytes));
+        content[0] = 'x';
+        CHECK(sha1_of_object((struct bytes){0}, bytes_of(content, COLLIDING), hash.bytes));
+    }
+}
+
+TEST(honest_content_is_not_taken_for_an_attack)
+{
+    char content[3000];
+    uint32_t word = 1;
+    for (size_t i = 0; i < sizeof(content); i++) {
+        word = word * 1664525 + 1013904223;
+        content[i] = (char)(word >> 24);
+    }
+    for (size_t size = 0; size < sizeof(content); size += 7) {
+        struct git_hash careful, plain;
+        CHECK(sha1_of_object((struct bytes){0}, bytes_of(content, size), careful.bytes));
+        sha1_of((struct bytes){0}, bytes_of(content, size), plain.bytes);
+        CHECK(memcmp(&careful, &plain, sizeof(careful)) == 0);
+    }
 }
 
 static void add_name(void *context, const char *path)
@@ -108,7 +179,7 @@ static size_t make_index(unsigned char *index, const char *part, size_t part_siz
 
 static size_t checked(unsigned char *index, size_t size)
 {
-    sha1_of("", 0, index, size, index + size);
+    sha1_of((struct bytes){0}, bytes_of((const char *)index, size), index + size);
     return git_index_check(index, size + SHA1_SIZE);
 }
 

@@ -178,7 +178,7 @@ static struct git_position add_commit(struct buf *out, const char *parent)
     struct git_hash hash;
     buf_printf(&content, "tree " TWO "\n%s%s%sauthor a <a> 0 +0000\n\nwords\n", parent ? "parent " : "",
                parent ? parent : "", parent ? "\n" : "");
-    git_hash_of("commit", bytes_of(content.bytes, content.size), &hash);
+    CHECK(git_hash_of("commit", bytes_of(content.bytes, content.size), &hash));
     git_hash_format(&hash, name.digits);
     buf_printf(out, "%s commit %zu\n%s\n", name.digits, content.size, content.bytes);
     return name;
