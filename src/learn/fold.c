@@ -104,30 +104,28 @@ static size_t entries_in(const proposal_list *list, struct arena *arena, const c
 }
 
 /* The deepest directory that can be folded; NULL: none. */
-static const char *deepest(const struct policy *policy, struct arena *arena, const proposal_list *list,
-                           struct way way)
+static const char *deepest(struct judge *judge, const proposal_list *list, struct way way)
 {
     const char *found = NULL;
     vec_each (const struct proposal, proposal, list) {
         if (!is_wanted_so(proposal, way))
             continue;
-        const char *parent = path_parent(arena, proposal->object);
+        const char *parent = path_parent(judge->arena, proposal->object);
         if (found && path_depth(parent) <= path_depth(found))
             continue;
-        if (entries_in(list, arena, parent, way) >= FOLDED_FROM &&
-            judge_may_propose(policy, arena, way.verb, parent))
+        if (entries_in(list, judge->arena, parent, way) >= FOLDED_FROM &&
+            judge_may_propose(judge, way.verb, parent))
             found = parent;
     }
     return found;
 }
 
-static void fold_directories(const struct policy *policy, struct arena *arena, proposal_list *list,
-                             struct way way)
+static void fold_directories(struct judge *judge, proposal_list *list, struct way way)
 {
-    for (const char *directory; (directory = deepest(policy, arena, list, way));) {
+    for (const char *directory; (directory = deepest(judge, list, way));) {
         struct proposal whole = {
             .class = way.class, .verb = way.verb, .object = directory, .program = "", .is_directory = true};
-        proposal_spell(policy, arena, &whole);
+        proposal_spell(judge->policy, judge->arena, &whole);
         if (whole.class == PROPOSAL_NEVER)
             return;
         vec_push(list, whole);
@@ -180,16 +178,16 @@ static void say_width(const struct policy *policy, struct arena *arena, struct p
         proposal->class = PROPOSAL_WIDE;
 }
 
-void fold(const struct policy *policy, struct arena *arena, proposal_list *list)
+void fold(struct judge *judge, proposal_list *list)
 {
     drop_ways(list);
     merge_covered(list);
-    fold_directories(policy, arena, list, (struct way){VERB_READ, PROPOSAL_NEEDED});
-    fold_directories(policy, arena, list, (struct way){VERB_WRITE, PROPOSAL_NEEDED});
-    fold_directories(policy, arena, list, (struct way){VERB_READ, PROPOSAL_WENT_ON});
-    fold_directories(policy, arena, list, (struct way){VERB_WRITE, PROPOSAL_WENT_ON});
+    fold_directories(judge, list, (struct way){VERB_READ, PROPOSAL_NEEDED});
+    fold_directories(judge, list, (struct way){VERB_WRITE, PROPOSAL_NEEDED});
+    fold_directories(judge, list, (struct way){VERB_READ, PROPOSAL_WENT_ON});
+    fold_directories(judge, list, (struct way){VERB_WRITE, PROPOSAL_WENT_ON});
     vec_each (struct proposal, proposal, list) {
         if (proposal->line)
-            say_width(policy, arena, proposal);
+            say_width(judge->policy, judge->arena, proposal);
     }
 }

@@ -54,8 +54,14 @@ void proposal_spell(const struct policy *policy, struct arena *arena, struct pro
 
 /* --- paths -------------------------------------------------------------------------------------------------------- */
 
-/* "sealed by base.bawn:12" for a rule that refuses the path; NULL if none does. */
-static const char *refusal_of(struct arena *arena, const struct path_verdict *verdict)
+/* Why a path must not be proposed. */
+struct problem {
+    const char *why; /* NULL: there is none */
+    bool is_yours;   /* a line of the user's own policy gives it all the same */
+};
+
+/* "sealed by base.bawn:12" for a rule that refuses the path. */
+static struct problem refusal_of(struct arena *arena, const struct path_verdict *verdict)
 {
     const struct rule *rule = verdict->decides ? verdict->decides->rule : NULL;
     const char *how = !rule                       ? NULL
@@ -64,7 +70,8 @@ static const char *refusal_of(struct arena *arena, const struct path_verdict *ve
                       : rule->verb == VERB_FREEZE ? "frozen"
                       : rule->locked              ? "locked"
                                                   : NULL;
-    return how ? arena_printf(arena, "%s by %s", how, rule_origin(arena, rule)) : NULL;
+    return (struct problem){how ? arena_printf(arena, "%s by %s", how, rule_origin(arena, rule)) : NULL,
+                            how && rule->verb == VERB_SEAL && !rule->locked};
 }
 
 /* A link that the command can replace, on the way to a place; NULL: none. */
@@ -97,46 +104,44 @@ static const char *too_much(const struct policy *policy, const char *path)
     return NULL;
 }
 
-/* Does something run outside from there, or obey what is written there? */
-static const char *runs_outside(const struct policy *policy, struct arena *arena, const char *path)
+/* Why nobody should let a command write there, by the path as it is spelled, each link on the way and where it really is; or NULL. */
+static const char *runs_outside(struct judge *judge, const char *spelled, const struct fs_place *place)
 {
-    const char *folders = text_variable(policy->request.environment, "PATH");
-    for (const char *folder; (folder = path_next_folder(arena, &folders));) {
-        if (*folder == '/' && (path_is_beneath(path, folder) || path_is_beneath(folder, path)))
-            return "programs that you run outside lie there (PATH)";
-    }
-    auto_vec candidate_list candidates = {0};
-    decide_path(policy, path, &candidates);
-    vec_each (const struct candidate, candidate, &candidates) {
-        if (candidate->rule->verb == VERB_FLAG)
-            return arena_printf(arena, "programs outside obey it (%s)", rule_origin(arena, candidate->rule));
-    }
-    return NULL;
+    bool is_directory = place->kind == FILE_DIRECTORY;
+    const char *why = judge_used_outside(judge, place->real, is_directory);
+    if (!why)
+        why = judge_used_outside(judge, spelled, is_directory);
+    for (const struct fs_link *link = place->links; link && !why; link = link->next)
+        why = judge_used_outside(judge, link->path, is_directory);
+    return !why && is_directory ? judge_used_within(judge, place->real) : why;
 }
 
-/* Why the path must not be proposed, or NULL. */
-static const char *problem_with(const struct policy *policy, struct arena *arena, enum verb verb,
-                                const struct fs_place *place)
+static struct problem problem_with(struct judge *judge, enum verb verb, const char *spelled,
+                                   const struct fs_place *place)
 {
-    const char *link = changeable_link(policy, place);
-    if (link)
-        return arena_printf(arena, "leads to %s through a symlink that the command can change: %s",
-                            place->real, link);
+    const struct policy *policy = judge->policy;
     const struct path_verdict verdict = decide_path(policy, place->real, NULL);
-    const char *problem = refusal_of(arena, &verdict);
-    if (!problem && place->kind == FILE_DIRECTORY)
-        problem = too_much(policy, place->real);
-    if (!problem && verb == VERB_WRITE)
-        problem = runs_outside(policy, arena, place->real);
+    struct problem problem = refusal_of(judge->arena, &verdict);
+    const char *link = changeable_link(policy, place);
+    const char *whole = place->kind == FILE_DIRECTORY ? too_much(policy, place->real) : NULL;
+    if (link)
+        return (struct problem){
+            .why = arena_printf(judge->arena, "leads to %s through a symlink that the command can change: %s",
+                                place->real, link)};
+    if (problem.why || whole)
+        return problem.why ? problem : (struct problem){.why = whole};
+    problem = (struct problem){judge_unused_seal(judge, place->real), true};
+    if (!problem.why && verb == VERB_WRITE)
+        problem.why = runs_outside(judge, spelled, place);
     return problem;
 }
 
-bool judge_may_propose(const struct policy *policy, struct arena *arena, enum verb verb, const char *path)
+bool judge_may_propose(struct judge *judge, enum verb verb, const char *path)
 {
     const struct fs_place *place = NULL;
     struct err ignored;
-    return fs_resolve(policy->request.fs, path, &place, &ignored) == 0 && place->kind == FILE_DIRECTORY &&
-           !problem_with(policy, arena, verb, place);
+    return fs_resolve(judge->policy->request.fs, path, &place, &ignored) == 0 &&
+           place->kind == FILE_DIRECTORY && !problem_with(judge, verb, path, place).why;
 }
 
 /* SQLite makes files beside the one that it writes; a file that describes a module is of no use without the module. */
@@ -171,57 +176,89 @@ static bool is_given(const struct policy *policy, enum verb verb, const struct f
     return access > ACCESS_SIFT;
 }
 
-/* The place that a rule would have to name: of a path to be made, the directory that exists. */
-static bool find_place(const struct policy *policy, struct arena *arena, struct proposal *proposal,
-                       const struct fs_place **ret_place)
+/*
+ * The place that a rule would have to name: of a path to be made, the directory that exists. ret_wanted is the path itself, without the links
+ * on the way to that.
+ */
+static bool find_place(const struct judge *judge, struct proposal *proposal,
+                       const struct fs_place **ret_place, const char **ret_wanted)
 {
     const struct fs_place *place = NULL;
     struct err ignored;
-    const char *path = path_clean(arena, "/", proposal->object);
+    const char *path = proposal->object;
     do {
-        if (fs_resolve(policy->request.fs, path, &place, &ignored) < 0 || place->kind == FILE_UNKNOWN)
+        if (fs_resolve(judge->policy->request.fs, path, &place, &ignored) < 0 || place->kind == FILE_UNKNOWN)
             return false;
         if (place->kind != FILE_MISSING)
             break;
-        path = path_parent(arena, path);
+        path = path_parent(judge->arena, path);
     } while (proposal->verb == VERB_WRITE && path[1]);
     if (place->kind == FILE_MISSING)
         return false;
+    *ret_wanted = path_moved(judge->arena, proposal->object, path, place->real);
     proposal->object = path;
     proposal->is_directory = place->kind == FILE_DIRECTORY;
     *ret_place = place;
     return true;
 }
 
-static bool judge_path(const struct policy *policy, struct arena *arena, const struct want *want,
-                       struct proposal *proposal)
+/* A database or a module is proposed with its directory, if that can be proposed. */
+static void take_directory(struct judge *judge, struct proposal *proposal, const struct fs_place **place)
+{
+    const char *parent = path_parent(judge->arena, proposal->object);
+    const struct fs_place *whole = NULL;
+    struct err ignored;
+    if (proposal->is_directory || !needs_directory(proposal) ||
+        !judge_may_propose(judge, proposal->verb, parent) ||
+        fs_resolve(judge->policy->request.fs, parent, &whole, &ignored) < 0)
+        return;
+    proposal->object = parent;
+    proposal->is_directory = true;
+    *place = whole;
+}
+
+/* Lists the path, with what a person writes who wants it all the same. */
+static bool refuse(const struct judge *judge, struct proposal *proposal, struct problem problem)
+{
+    if (problem.is_yours)
+        proposal_spell(judge->policy, judge->arena, proposal);
+    proposal->by_hand = problem.is_yours ? proposal->line : NULL;
+    return never(proposal, problem.why);
+}
+
+static bool judge_path(struct judge *judge, const struct want *want, struct proposal *proposal)
 {
     const struct fs_place *place = NULL;
+    const char *wanted = NULL;
     proposal->verb = want->kind >= WANT_WRITE ? VERB_WRITE : VERB_READ;
     if (want->kind == WANT_DECOY)
         return never(proposal, "a decoy stands in its place");
-    if (*want->object != '/' || is_of_libc(want->object) || !find_place(policy, arena, proposal, &place))
+    if (*want->object != '/' || is_of_libc(want->object))
+        return false;
+    proposal->object = path_clean(judge->arena, "/", want->object);
+    struct proposal asked = *proposal;
+    if (!find_place(judge, proposal, &place, &wanted))
         return false;
     if (place->kind == FILE_SOCKET)
         proposal->verb = VERB_SOCKET;
     else if (want->kind == WANT_SOCKET)
         return false;
-    if (is_given(policy, proposal->verb, place))
+    if (is_given(judge->policy, proposal->verb, place))
         return false;
-    const char *parent = path_parent(arena, proposal->object);
-    if (!proposal->is_directory && needs_directory(proposal) &&
-        judge_may_propose(policy, arena, proposal->verb, parent)) {
-        proposal->object = parent;
-        proposal->is_directory = true;
-        if (fs_resolve(policy->request.fs, parent, &place, &(struct err){0}) < 0)
-            return false;
+    struct problem problem = {.is_yours = true};
+    if (proposal->verb == VERB_WRITE && strcmp(wanted, place->real) != 0)
+        problem.why = judge_used_outside(judge, wanted, false);
+    if (problem.why) {
+        *proposal = asked;
+    } else {
+        take_directory(judge, proposal, &place);
+        problem = problem_with(judge, proposal->verb, proposal->object, place);
     }
-    const char *problem = problem_with(policy, arena, proposal->verb, place);
-    if (problem)
-        return never(proposal, problem);
+    if (problem.why)
+        return refuse(judge, proposal, problem);
     if (want->kind == WANT_LOOK && want->ending != WANT_FAILED)
         proposal->class = PROPOSAL_PROBE;
-    proposal_spell(policy, arena, proposal);
+    proposal_spell(judge->policy, judge->arena, proposal);
     return true;
 }
 
@@ -291,9 +328,10 @@ static bool judge_variable(const struct policy *policy, struct arena *arena, con
     return true;
 }
 
-bool judge_want(const struct policy *policy, struct arena *arena, const struct want *want,
-                struct proposal *ret_proposal)
+bool judge_want(struct judge *judge, const struct want *want, struct proposal *ret_proposal)
 {
+    const struct policy *policy = judge->policy;
+    struct arena *arena = judge->arena;
     *ret_proposal = (struct proposal){
         .class = want->ending == WANT_WENT_ON ? PROPOSAL_WENT_ON : PROPOSAL_NEEDED,
         .object = arena_str(arena, want->object),
@@ -311,6 +349,6 @@ bool judge_want(const struct policy *policy, struct arena *arena, const struct w
     case WANT_VARIABLE:
         return judge_variable(policy, arena, want, ret_proposal);
     default:
-        return judge_path(policy, arena, want, ret_proposal);
+        return judge_path(judge, want, ret_proposal);
     }
 }

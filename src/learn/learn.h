@@ -41,10 +41,12 @@ const char *proposal_class_name(enum proposal_class value);
 
 struct proposal {
     enum proposal_class class;
-    enum verb verb;      /* VERB_NONE: there is no line */
-    const char *object;  /* the path, host or other thing; printable only after escaping */
-    const char *line;    /* of a policy; NULL: there is no line */
-    const char *gives;   /* what the line gives away, or why there is none: a sentence without its period */
+    enum verb verb;     /* VERB_NONE: there is no line */
+    const char *object; /* the path, host or other thing; printable only after escaping */
+    const char *line;   /* of a policy; NULL: there is no line */
+    const char *gives;  /* what the line gives away, or why there is none: a sentence without its period */
+    const char *
+        by_hand; /* where there is no line: what a person writes who wants it all the same; NULL: nothing helps */
     const char *program; /* the first that wanted it; "": not known */
     enum want_ending ending;
     uint64_t times;

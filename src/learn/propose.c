@@ -22,14 +22,17 @@ void learn(const struct policy *policy, const struct profile_finder *finder, con
 {
     struct arena *arena = policy->arena;
     proposal_list list = {0};
+    struct judge judge;
+    judge_begin(&judge, policy, finder);
     for (size_t i = 0; i < wants->all.count; i++) {
         struct proposal proposal;
-        if (judge_want(policy, arena, wants->all.at[i], &proposal))
+        if (judge_want(&judge, wants->all.at[i], &proposal))
             vec_push(&list, proposal);
     }
     /* Profiles before folding: a directory that a profile knows is not guessed at. And after it, for what was folded. */
     use_profiles(policy, finder, arena, &list);
-    fold(policy, arena, &list);
+    fold(&judge, &list);
+    judge_end(&judge);
     if (list.count)
         qsort(list.at, list.count, sizeof(*list.at), compare);
     *ret_learnt = (struct learnt){.arena = arena, .left_out = wants->left_out};

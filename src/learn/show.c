@@ -34,6 +34,11 @@ void proposal_add_text(const struct proposal *proposal, size_t number, const str
         style_add(style, out, COLOUR_PLAIN, proposal->gives);
         buf_add_str(out, "\n      ");
     }
+    if (proposal->by_hand) {
+        buf_add_str(out, "to give it all the same, write into your own policy file: ");
+        style_add(style, out, COLOUR_PLAIN, proposal->by_hand);
+        buf_add_str(out, "\n      ");
+    }
     add_wanted(proposal, out);
     buf_add_char(out, '\n');
 }
@@ -88,6 +93,7 @@ void learnt_add_json(const struct learnt *learnt, const char *session, struct bu
         json_str(&json, "line", proposal->line);
         json_str(&json, "object", proposal->object);
         json_str(&json, proposal->line ? "gives" : "why", proposal->gives);
+        json_str(&json, "by-hand", proposal->by_hand);
         json_str(&json, "program", proposal->program);
         json_str(&json, "ending", want_ending_name(proposal->ending));
         json_int(&json, "times", (int64_t)proposal->times);

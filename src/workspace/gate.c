@@ -273,6 +273,15 @@ const char *gate_judge_git(const struct gate_change *change)
     return git_judge(&entry);
 }
 
+const char *gate_reason_of_name(const char *path)
+{
+    for (size_t i = 0; i < array_len(table); i++) {
+        if (pattern_matches_path(table[i].pattern, path, strlen(path)))
+            return table[i].why;
+    }
+    return NULL;
+}
+
 void gate_judge(const struct gate_change *change, gate_reasons *reasons)
 {
     if (!change->after)

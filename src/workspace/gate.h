@@ -28,5 +28,11 @@ typedef VEC(const char *) gate_reasons; /* each a few words; static strings */
  */
 const char *gate_judge_git(const struct gate_change *change);
 
+/*
+ * What could run or be obeyed on the host if this file had some content, by its name alone: a few words, or NULL. The path is absolute, of any
+ * directory.
+ */
+const char *gate_reason_of_name(const char *path);
+
 /* Adds the reasons why a person must approve the change; none if it may pass. */
 void gate_judge(const struct gate_change *change, gate_reasons *reasons);

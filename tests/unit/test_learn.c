@@ -3,7 +3,9 @@
 
 #include "machine.h"
 
+#include "base/path.h"
 #include "learn/learn.h"
+#include "policy/builtin.h"
 
 static struct {
     struct diags diags;
@@ -247,6 +249,234 @@ TEST(writing_where_programs_outside_would_run_it_is_never_proposed)
     want_of(WANT_WRITE, "/home/u/.bashrc", WANT_FAILED);
     conclude();
     CHECK_INT(learnt_count(&here.learnt, PROPOSAL_NEVER), 2);
+    end();
+}
+
+/* --- what programs outside run or obey -------------------------------------------------------------------------------- */
+
+/* A path that the pattern matches, in /home/u or /home/u/other; NULL for one that starts elsewhere. */
+static const char *made_of(const struct rule *rule)
+{
+    static const char *const starts[START_COUNT] = {
+        [START_ROOT] = "",
+        [START_RELATIVE] = "/home/u/other",
+        [START_HOME] = "/home/u",
+        [START_CONFIG] = "/home/u/.config",
+        [START_DATA] = "/home/u/.local/share",
+        [START_STATE] = "/home/u/.local/state",
+        [START_CACHE] = "/home/u/.cache",
+    };
+    auto_buf struct buf path = {0};
+    if (!starts[rule->path.start])
+        return NULL;
+    buf_printf(&path, "%s/", starts[rule->path.start]);
+    for (const char *at = rule->path.pattern; *at; at++) {
+        if (strncmp(at, "**", 2) == 0)
+            buf_add_str(&path, "deep"), at++;
+        else if (*at == '\\')
+            buf_add_char(&path, *++at);
+        else
+            buf_add_char(&path, *at == '*' || *at == '?' ? 'x' : *at);
+    }
+    return arena_printf(&machine.arena, "%s%s", buf_text(&path), rule->path.is_directory ? "/in/it" : "");
+}
+
+/* Can a file be put there? Not where another rule names a file on the way, or a directory at its place. */
+static bool has_room(const char *path)
+{
+    struct stat status;
+    for (const char *at = path; *at; at = path_parent(&machine.arena, at)) {
+        if (stat(arena_printf(&machine.arena, "%s%s", machine.path, at), &status) == 0)
+            return at != path && S_ISDIR(status.st_mode);
+    }
+    return true;
+}
+
+/* Puts a file at each place of the verb that a shipped profile names, and wants to write it. */
+static int want_places_of(enum verb verb)
+{
+    int count = 0;
+    for (size_t i = 0; i < builtin_profile_count; i++) {
+        const struct source source = {.name = "shipped", .builtin = &builtin_profiles[i]};
+        for (size_t j = 0; j < builtin_profiles[i].rule_count; j++) {
+            const struct rule rule = builtin_rule_of(&source, &builtin_profiles[i].rules[j]);
+            const char *path = rule.verb == verb ? made_of(&rule) : NULL;
+            if (!path || !has_room(path))
+                continue;
+            machine_put(path, "x");
+            want_of(WANT_WRITE, path, WANT_FAILED);
+            count++;
+        }
+    }
+    return count;
+}
+
+/* The first path that a line lets the command write, and was not expected; NULL: none. */
+static const char *written_but(const char *expected)
+{
+    vec_each (const struct proposal, proposal, &here.learnt.list) {
+        if (proposal->line && proposal->verb == VERB_WRITE && strcmp(proposal->line, expected) != 0)
+            return proposal->line;
+    }
+    return NULL;
+}
+
+TEST(what_a_shipped_profile_seals_or_flags_is_never_proposed_for_writing)
+{
+    static const enum verb verbs[] = {VERB_SEAL, VERB_FLAG, VERB_READ, VERB_SEED};
+    static const int least[] = {400, 200, 200, 15};
+    for (size_t i = 0; i < array_len(verbs); i++) {
+        begin();
+        machine_put("/home/u/other/notes.txt", "x");
+        want_of(WANT_WRITE, "/home/u/other/notes.txt", WANT_FAILED);
+        int count = want_places_of(verbs[i]);
+        CHECK(count >= least[i]);
+        conclude();
+        CHECK_STR(written_but("write ~/other/notes.txt"), NULL);
+        CHECK_INT(learnt_count(&here.learnt, PROPOSAL_NEEDED), 1);
+        end();
+    }
+}
+
+TEST(what_programs_outside_obey_is_listed_with_the_reason_and_an_ordinary_file_beside_it_is_proposed)
+{
+    static const struct {
+        const char *obeyed, *ordinary, *why;
+    } pairs[] = {
+        {"/home/u/.vim/vimrc", "/home/u/.vimnotes", "programs outside obey it (base.bawn:"},
+        {"/home/u/.config/nvim/init.lua", "/home/u/.config/notes.lua",
+         "programs outside obey it (base.bawn:"},
+        {"/home/u/.emacs.d/init.el", "/home/u/.emacsnotes", "programs outside obey it (base.bawn:"},
+        {"/home/u/.cargo/config.toml", "/home/u/.cargo/notes.toml", "programs outside obey it (base.bawn:"},
+        {"/home/u/.local/lib/python3/site-packages/x.pth", "/home/u/.local/x.pth",
+         "programs outside obey it (base.bawn:"},
+        {"/home/u/.local/bin/tool", "/home/u/.local/tool",
+         "programs that you run outside use it (base.bawn:"},
+        {"/home/u/.npm-global/bin/tool", "/home/u/.npm-local/tool",
+         "programs that you run outside use it (toolchain/node.bawn:"},
+        {"/home/u/.pyenv/versions/3/bin/python", "/home/u/.pyvenv/x",
+         "programs that you run outside use it (toolchain/python.bawn:"},
+        {"/home/u/lib/Makefile", "/home/u/lib/makefile.txt",
+         "it may run or be obeyed outside: runs when you call make"},
+        {"/home/u/lib/.git/hooks/pre-commit", "/home/u/lib/pre-commit",
+         "it may run or be obeyed outside: git runs its hooks"},
+        {"/home/u/lib/.vscode/tasks.json", "/home/u/lib/tasks.json", "programs outside obey it (base.bawn:"},
+        {"/home/u/lib/.bawn", "/home/u/lib/bawn", "no command may change it (base.bawn:"},
+    };
+    for (size_t i = 0; i < array_len(pairs); i++) {
+        begin();
+        machine_put(pairs[i].obeyed, "x");
+        machine_put(pairs[i].ordinary, "x");
+        want_of(WANT_WRITE, pairs[i].obeyed, WANT_FAILED);
+        want_of(WANT_WRITE, pairs[i].ordinary, WANT_FAILED);
+        conclude();
+        const char *home = "/home/u";
+        CHECK_STR(conclusion(), arena_printf(&machine.arena, "needed write ~%s; not-proposed %s",
+                                             pairs[i].ordinary + strlen(home), pairs[i].obeyed));
+        CHECK(strncmp(gives(1), pairs[i].why, strlen(pairs[i].why)) == 0);
+        CHECK_STR(here.learnt.list.at[1].by_hand,
+                  arena_printf(&machine.arena, "write ~%s", pairs[i].obeyed + strlen(home)));
+        end();
+    }
+}
+
+TEST(a_file_that_does_not_exist_yet_is_judged_by_its_own_name)
+{
+    begin();
+    machine_put("/home/u/lib/x", "x");
+    want_of(WANT_MAKE, "/home/u/lib/Makefile", WANT_FAILED);
+    want_of(WANT_MAKE, "/home/u/lib/new/.vscode/tasks.json", WANT_FAILED);
+    conclude();
+    CHECK_STR(conclusion(),
+              "not-proposed /home/u/lib/Makefile; not-proposed /home/u/lib/new/.vscode/tasks.json");
+    end();
+    begin();
+    machine_put("/home/u/lib/x", "x");
+    want_of(WANT_MAKE, "/home/u/lib/new/tasks.json", WANT_FAILED);
+    conclude();
+    CHECK_STR(conclusion(), "needed write ~/lib/");
+    end();
+}
+
+TEST(a_directory_is_not_proposed_for_writing_if_something_in_it_is_obeyed_outside)
+{
+    begin();
+    put_many("/srv/lib", 6);
+    machine_put("/srv/lib/deep/er/.envrc", "x");
+    put_many("/srv/data", 6);
+    machine_put("/srv/data/deep/er/envrc", "x");
+    want_of(WANT_WRITE, "/srv/lib", WANT_FAILED);
+    want_of(WANT_WRITE, "/srv/data", WANT_FAILED);
+    conclude();
+    CHECK_STR(conclusion(), "needed write /srv/data/; not-proposed /srv/lib");
+    CHECK(strncmp(gives(1), "/srv/lib/deep/er/.envrc lies in it: programs outside obey it", 60) == 0);
+    end();
+    /* Nor in the place of its files. */
+    begin();
+    put_many("/srv/lib", 6);
+    machine_put("/srv/lib/Makefile", "x");
+    for (int i = 0; i < 6; i++)
+        want_of(WANT_WRITE, arena_printf(&machine.arena, "/srv/lib/%d", i), WANT_FAILED);
+    conclude();
+    CHECK_INT(here.learnt.list.count, 6);
+    CHECK_STR(here.learnt.list.at[0].line, "write /srv/lib/0");
+    end();
+    /* Nor if it is only missing, in a place that is known. */
+    begin();
+    machine_put("/home/u/.local/notes", "x");
+    want_of(WANT_WRITE, "/home/u/.local", WANT_FAILED);
+    machine_put("/home/u/.config/composer/x", "x");
+    want_of(WANT_WRITE, "/home/u/.config/composer", WANT_FAILED);
+    conclude();
+    CHECK_INT(learnt_count(&here.learnt, PROPOSAL_NEVER), 2);
+    CHECK_INT(here.learnt.list.count, 2);
+    end();
+}
+
+TEST(a_directory_that_cannot_be_looked_through_is_not_proposed_for_writing)
+{
+    begin();
+    put_many("/srv/many", 5001);
+    want_of(WANT_WRITE, "/srv/many", WANT_FAILED);
+    put_many("/srv/some", 60);
+    want_of(WANT_WRITE, "/srv/some", WANT_FAILED);
+    conclude();
+    CHECK_STR(conclusion(), "needed write /srv/some/; not-proposed /srv/many");
+    CHECK_STR(gives(1), "there are too many files in it to look for what programs outside run or obey");
+    end();
+}
+
+TEST(a_link_that_is_obeyed_outside_is_not_proposed_by_where_it_leads_nor_where_it_leads_by_itself)
+{
+    begin();
+    machine_put("/home/u/dotfiles/one", "x");
+    machine_put("/home/u/dotfiles/two", "x");
+    machine_put("/home/u/dotfiles/three", "x");
+    machine_put("/home/u/lib/x", "x");
+    machine_link("/home/u/.emacs", "/home/u/dotfiles/one");
+    machine_link("/home/u/lib/Makefile", "/home/u/dotfiles/two");
+    machine_link("/home/u/lib/link", "/home/u/dotfiles/three");
+    want_of(WANT_WRITE, "/home/u/dotfiles/one", WANT_FAILED);
+    want_of(WANT_WRITE, "/home/u/lib/Makefile", WANT_FAILED);
+    want_of(WANT_WRITE, "/home/u/lib/link", WANT_FAILED);
+    conclude();
+    CHECK_STR(
+        conclusion(),
+        "needed write ~/lib/link; not-proposed /home/u/dotfiles/one; not-proposed /home/u/lib/Makefile");
+    end();
+}
+
+TEST(what_a_profile_seals_that_is_not_in_use_is_not_proposed_for_reading_either)
+{
+    begin();
+    machine_put("/home/u/.pyenv/versions/3.11/pip.conf", "x");
+    machine_put("/home/u/.pyenv2/versions/3.11/pip.conf", "x");
+    want_of(WANT_READ, "/home/u/.pyenv/versions/3.11/pip.conf", WANT_FAILED);
+    want_of(WANT_READ, "/home/u/.pyenv2/versions/3.11/pip.conf", WANT_FAILED);
+    conclude();
+    CHECK_STR(conclusion(), "needed read ~/.pyenv2/versions/3.11/pip.conf; not-proposed "
+                            "/home/u/.pyenv/versions/3.11/pip.conf");
+    CHECK(strncmp(gives(1), "sealed by toolchain/python.bawn:", 32) == 0);
     end();
 }
 
