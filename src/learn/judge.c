@@ -57,7 +57,7 @@ void proposal_spell(const struct policy *policy, struct arena *arena, struct pro
 /* Why a path must not be proposed. */
 struct problem {
     const char *why; /* NULL: there is none */
-    bool is_yours;   /* a line of the user's own policy gives it all the same */
+    bool is_yours;   /* a line of the user's own policy gives it anyway */
 };
 
 /* "sealed by base.bawn:12" for a rule that refuses the path. */
@@ -217,7 +217,7 @@ static void take_directory(struct judge *judge, struct proposal *proposal, const
     *place = whole;
 }
 
-/* Lists the path, with what a person writes who wants it all the same. */
+/* Lists the path, with what a person writes who wants it anyway. */
 static bool refuse(const struct judge *judge, struct proposal *proposal, struct problem problem)
 {
     if (problem.is_yours)

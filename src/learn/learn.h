@@ -5,6 +5,7 @@
  * Reads the host's file system through the policy's view, changes nothing, and decides nothing: a person picks the lines.
  *
  *   judge.c     what one want would need: a line, or the reason why there is none
+ *   used.c      what programs outside run or obey
  *   profiles.c  which profile would grant it
  *   fold.c      many files of one directory become the directory
  *   propose.c   the order: judge, fold, replace by profiles, rank
@@ -16,7 +17,7 @@
  *   2. A path that leads through a symlink in a tree that the command can write is never proposed: the link could lead
  *      elsewhere tomorrow. Other paths are judged by where they really lead.
  *   3. The root directory, a directory below it, the home directory and what contains a workspace are never proposed. Neither is
- *      writing where the user's own programs or settings lie that run outside.
+ *      writing what programs outside run or obey, as the policies, the profiles and the gate know it, nor a directory with such a place in it.
  *   4. A directory is proposed with the number of files in it. If the run wanted less than half of many, it is PROPOSAL_WIDE, as is
  *      whatever a profile of services gives: only a person's own choice writes such a line.
  *   5. A line is proposed only if the parser reads it back as one rule.
@@ -45,8 +46,8 @@ struct proposal {
     const char *object; /* the path, host or other thing; printable only after escaping */
     const char *line;   /* of a policy; NULL: there is no line */
     const char *gives;  /* what the line gives away, or why there is none: a sentence without its period */
-    const char *
-        by_hand; /* where there is no line: what a person writes who wants it all the same; NULL: nothing helps */
+    const char
+        *by_hand; /* where there is no line: what a person writes who wants it anyway; NULL: nothing helps */
     const char *program; /* the first that wanted it; "": not known */
     enum want_ending ending;
     uint64_t times;

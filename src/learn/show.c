@@ -35,7 +35,7 @@ void proposal_add_text(const struct proposal *proposal, size_t number, const str
         buf_add_str(out, "\n      ");
     }
     if (proposal->by_hand) {
-        buf_add_str(out, "to give it all the same, write into your own policy file: ");
+        buf_add_str(out, "to give it anyway, write into your own policy file: ");
         style_add(style, out, COLOUR_PLAIN, proposal->by_hand);
         buf_add_str(out, "\n      ");
     }

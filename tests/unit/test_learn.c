@@ -452,17 +452,22 @@ TEST(a_link_that_is_obeyed_outside_is_not_proposed_by_where_it_leads_nor_where_i
     machine_put("/home/u/dotfiles/one", "x");
     machine_put("/home/u/dotfiles/two", "x");
     machine_put("/home/u/dotfiles/three", "x");
+    machine_put("/home/u/dotfiles/four", "x");
     machine_put("/home/u/lib/x", "x");
+    machine_link("/home/u/lib/way", "/home/u/dotfiles/Makefile");
+    machine_link("/home/u/dotfiles/Makefile", "/home/u/dotfiles/four");
     machine_link("/home/u/.emacs", "/home/u/dotfiles/one");
     machine_link("/home/u/lib/Makefile", "/home/u/dotfiles/two");
     machine_link("/home/u/lib/link", "/home/u/dotfiles/three");
     want_of(WANT_WRITE, "/home/u/dotfiles/one", WANT_FAILED);
     want_of(WANT_WRITE, "/home/u/lib/Makefile", WANT_FAILED);
     want_of(WANT_WRITE, "/home/u/lib/link", WANT_FAILED);
+    want_of(WANT_WRITE, "/home/u/lib/way", WANT_FAILED);
     conclude();
     CHECK_STR(
         conclusion(),
-        "needed write ~/lib/link; not-proposed /home/u/dotfiles/one; not-proposed /home/u/lib/Makefile");
+        "needed write ~/lib/link; not-proposed /home/u/dotfiles/one; not-proposed /home/u/lib/Makefile; "
+        "not-proposed /home/u/lib/way");
     end();
 }
 
