@@ -50,8 +50,9 @@ int bawn_main(const struct world *world, int argument_count, char **arguments)
     } else if (status == 0 && args.flags & FLAG(HELP)) {
         status = cmd_help(world, &args);
     } else if (status == 0) {
+        struct run_request run = args_request(&args);
         if (args.verb->repairs && world->repairs)
-            repair_killed(&world->caller);
+            repair_killed(&world->caller, args.verb->takes_command ? &run : NULL);
         status = args.verb->run(world, &args);
     }
     args_free(&args);

@@ -51,19 +51,20 @@ static bool is_tracked(struct fsview *fs, const char *base, const char *git_dir,
     return false;
 }
 
-static bool is_known(const git_obeyed_list *list, const struct git_obeyed *wanted)
+/* A command can plant many: each is looked up, not searched for. */
+static void add_once(struct fsview *fs, const struct git_obeyed *obeyed, bool is_flagged,
+                     struct git_repo *repo)
 {
-    vec_each (const struct git_obeyed, obeyed, list) {
-        if (obeyed->is_link == wanted->is_link && strcmp(obeyed->path, wanted->path) == 0)
-            return true;
-    }
-    return false;
-}
-
-static void add_once(const struct git_obeyed *obeyed, git_obeyed_list *list)
-{
-    if (!is_known(list, obeyed))
-        vec_push(list, *obeyed);
+    const char *key =
+        arena_printf(fs->arena, "%c%c%s", is_flagged ? 'f' : 'w', obeyed->is_link ? 'l' : 'p', obeyed->path);
+    void **slot = map_at(&repo->known, key, strlen(key));
+    if (*slot)
+        return;
+    *slot = repo;
+    if (is_flagged)
+        vec_push(&repo->flagged, *obeyed);
+    else
+        vec_push(&repo->whole, *obeyed);
 }
 
 /*
@@ -80,7 +81,7 @@ static void add_target(struct fsview *fs, const struct git_owner *owner, const s
     bool is_git_s =
         !in_git && (is_missing || is_tracked(fs, owner->base, owner->git_dir, path, repo) ||
                     (repo->dirs.count && is_tracked(fs, owner->tree, repo->dirs.at[0], path, repo)));
-    add_once(obeyed, is_git_s ? &repo->flagged : &repo->whole);
+    add_once(fs, obeyed, is_git_s, repo);
 }
 
 const char *git_obeyed_name(struct fsview *fs, const struct git_owner *owner, const char *path)

@@ -7,7 +7,7 @@
 #include "base/path.h"
 #include "base/text.h"
 
-enum { MOST_DIRS = 4096, MOST_DEPTH = 12, LINK_LARGEST = 8192, CONFIG_LARGEST = 1024 * 1024 };
+enum { MOST_DEPTH = 12, LINK_LARGEST = 8192, CONFIG_LARGEST = 1024 * 1024 };
 
 /* Any of these will do: a program that could remove one must not make the directory pass for something else. */
 static bool is_git_dir(struct fsview *fs, const char *directory)
@@ -159,19 +159,44 @@ static const char *follow_link(struct fsview *fs, const char *root, const char *
 static void add_git_dir(struct fsview *fs, const char *root, const char *git_dir, unsigned depth,
                         struct git_repo *repo);
 
-/* The directories in one, for the caller to look at; false (and the whole of it frozen) where that cannot be done. */
-static bool list_directory(struct fsview *fs, const char *directory, struct git_repo *repo,
+/* What bawn does not look at could be obeyed, so the command can only read it. */
+static void freeze_unsearched(const char *directory, struct git_repo *repo)
+{
+    vec_push(&repo->whole, (struct git_obeyed){directory});
+    if (!repo->unsearched)
+        repo->unsearched = directory;
+}
+
+/* The names in a directory, for the caller to look at. None, and all of it frozen, where they cannot be had. */
+static void list_directory(struct fsview *fs, const char *directory, struct git_repo *repo,
                            fs_names *ret_names)
 {
     enum file_kind kind = fs_kind(fs, directory);
     if (kind == FILE_MISSING)
-        return true;
-    fs_list(fs, directory, MOST_DIRS, ret_names);
-    bool is_sure = kind == FILE_DIRECTORY && ret_names->count < MOST_DIRS && repo->dirs.count < MOST_DIRS &&
+        return;
+    fs_list(fs, directory, GIT_MOST_PARTS + 1, ret_names);
+    bool is_sure = kind == FILE_DIRECTORY && ret_names->count <= GIT_MOST_PARTS &&
                    (ret_names->count > 0 || fs_can_list(fs, directory));
-    if (!is_sure)
-        vec_push(&repo->whole, (struct git_obeyed){directory});
-    return is_sure;
+    if (is_sure)
+        return;
+    ret_names->count = 0;
+    freeze_unsearched(directory, repo);
+}
+
+/* The next directory among the names, or NULL. With too many, all that they lie in is frozen. */
+static const char *next_part(struct fsview *fs, const char *directory, const fs_names *names, size_t *at,
+                             struct git_repo *repo)
+{
+    while (*at < names->count) {
+        const char *path = path_join(fs->arena, directory, names->at[(*at)++]);
+        if (fs_kind(fs, path) != FILE_DIRECTORY)
+            continue;
+        if (repo->parts++ < GIT_MOST_PARTS)
+            return path;
+        freeze_unsearched(directory, repo);
+        return NULL;
+    }
+    return NULL;
 }
 
 static void add_link(struct fsview *fs, const char *root, const char *link, struct git_repo *repo)
@@ -187,13 +212,11 @@ static void add_modules(struct fsview *fs, const char *root, const char *directo
 {
     fs_names names = {0};
     if (depth >= MOST_DEPTH)
-        vec_push(&repo->whole, (struct git_obeyed){directory});
+        freeze_unsearched(directory, repo);
     else
         list_directory(fs, directory, repo, &names);
-    for (size_t i = 0; i < names.count && repo->dirs.count < MOST_DIRS; i++) {
-        const char *path = path_join(fs->arena, directory, names.at[i]);
-        if (fs_kind(fs, path) != FILE_DIRECTORY)
-            continue;
+    size_t at = 0;
+    for (const char *path; (path = next_part(fs, directory, &names, &at, repo));) {
         if (!is_git_dir(fs, path)) {
             add_modules(fs, root, path, depth + 1, repo);
             continue;
@@ -210,18 +233,14 @@ static void add_modules(struct fsview *fs, const char *root, const char *directo
 static void add_git_dir(struct fsview *fs, const char *root, const char *git_dir, unsigned depth,
                         struct git_repo *repo)
 {
-    if (repo->dirs.count >= MOST_DIRS)
-        return;
     vec_push(&repo->dirs, git_dir);
     add_modules(fs, root, path_join(fs->arena, git_dir, "modules"), depth, repo);
 
     const char *worktrees = path_join(fs->arena, git_dir, "worktrees");
     fs_names names = {0};
     list_directory(fs, worktrees, repo, &names);
-    for (size_t i = 0; i < names.count && repo->dirs.count < MOST_DIRS; i++) {
-        const char *path = path_join(fs->arena, worktrees, names.at[i]);
-        if (fs_kind(fs, path) != FILE_DIRECTORY)
-            continue;
+    size_t at = 0;
+    for (const char *path; (path = next_part(fs, worktrees, &names, &at, repo));) {
         vec_push(&repo->dirs, path);
         const char *back = read_line(fs, path_join(fs->arena, path, "gitdir"));
         if (back)
@@ -358,4 +377,5 @@ void git_repo_free(struct git_repo *repo)
     vec_free(&repo->flagged);
     vec_free(&repo->unfollowed);
     map_free(&repo->indexes);
+    map_free(&repo->known);
 }

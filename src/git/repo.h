@@ -25,6 +25,9 @@ struct git_obeyed {
 
 typedef VEC(struct git_obeyed) git_obeyed_list;
 
+/* Directories in `modules` and `worktrees` that git_find looks at. A command could plant any number. */
+enum { GIT_MOST_PARTS = 1000 };
+
 struct git_repo {
     VEC(const char *)
     dirs; /* every git directory: the repository's, its submodules', its linked worktrees' */
@@ -35,8 +38,12 @@ struct git_repo {
         flagged; /* what git runs and tracks, and what is not there yet: hooks, programs, further settings */
     git_paths unfollowed; /* settings that lead where bawn cannot follow: "core.hookspath in .git/config" */
     struct map indexes;   /* by path: the text of an index, read once */
-    const char *outside;  /* a git directory that the tree needs and that does not lie in it, or NULL */
-    const char *problem;  /* why the tree's `.git` leads nowhere, or NULL */
+    struct map known;     /* what `whole` and `flagged` have */
+    size_t parts;         /* directories in `modules` and `worktrees` that were looked at */
+    const char *
+        unsearched; /* the first directory that is frozen as a whole because not all of it was looked at, or NULL */
+    const char *outside; /* a git directory that the tree needs and that does not lie in it, or NULL */
+    const char *problem; /* why the tree's `.git` leads nowhere, or NULL */
 };
 
 /* Is this directory (a path without links) the top of a work tree? Any `.git` says so, whole or not. */

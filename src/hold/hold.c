@@ -140,10 +140,12 @@ int hold_begin(struct hold *hold, struct err *err)
 
 bool hold_keeps_aside(const struct hold *hold, const char *path)
 {
-    for (size_t i = 0; i < hold->plan->operations.count; i++) {
+    const struct operations *planned = &hold->plan->operations;
+    for (size_t i = 0; i < planned->count; i++) {
+        if (planned->at[i].kind != OP_BIND_WRITE || !path_is_beneath(path, planned->at[i].path))
+            continue;
         struct operation operation = hold_operation(hold, i);
-        if (operation.kind == OP_BIND_WRITE && (operation.source || operation.overlay) &&
-            path_is_beneath(path, operation.path))
+        if (operation.source || operation.overlay)
             return true;
     }
     return false;

@@ -1,15 +1,10 @@
 #include "plan/amendments.h"
 
-#include <string.h>
-
 static struct amendment *change_of(struct amendments *amendments, size_t number)
 {
-    for (size_t i = 0; i < amendments->changes.count; i++) {
-        if (amendments->changes.at[i].number == number)
-            return &amendments->changes.at[i];
-    }
-    vec_push(&amendments->changes, (struct amendment){.number = number});
-    return &amendments->changes.at[amendments->changes.count - 1];
+    while (amendments->changes.count <= number)
+        vec_push(&amendments->changes, (struct amendment){0});
+    return &amendments->changes.at[number];
 }
 
 void amend_presence(struct amendments *amendments, size_t number, bool is_missing)
@@ -59,10 +54,8 @@ struct operation amended_operation(const struct operations *planned, const struc
     if (number >= planned->count)
         return amendments->further.at[number - planned->count];
     struct operation operation = planned->at[number];
-    for (size_t i = 0; amendments && i < amendments->changes.count; i++) {
-        if (amendments->changes.at[i].number == number)
-            apply(&amendments->changes.at[i], &operation);
-    }
+    if (amendments && number < amendments->changes.count)
+        apply(&amendments->changes.at[number], &operation);
     return operation;
 }
 
@@ -74,11 +67,8 @@ struct operations amended_operations(struct arena *arena, const struct operation
         return all;
     all.count = all.capacity = amended_count(planned, amendments);
     all.at = arena_alloc(arena, all.count * sizeof(*all.at));
-    memcpy(all.at, planned->at, planned->count * sizeof(*all.at));
-    for (size_t i = planned->count; i < all.count; i++)
+    for (size_t i = 0; i < all.count; i++)
         all.at[i] = amended_operation(planned, amendments, i);
-    for (size_t i = 0; i < amendments->changes.count; i++)
-        apply(&amendments->changes.at[i], &all.at[amendments->changes.at[i].number]);
     return all;
 }
 

@@ -12,13 +12,12 @@
 #include "plan/operations.h"
 
 struct amendment {
-    size_t number;
     enum { PRESENCE_AS_PLANNED, PRESENCE_THERE, PRESENCE_MISSING } presence;
     const char *layer, *copy; /* NULL: none */
 };
 
 struct amendments {
-    VEC(struct amendment) changes;
+    VEC(struct amendment) changes; /* by the operation's number: what changes nothing is zero */
     VEC(struct operation) further;
 };
 

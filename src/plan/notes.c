@@ -90,6 +90,15 @@ static void note_git(struct plan *plan)
             note(plan, NULL,
                  arena_printf(policy->arena, "git will not work inside: %s/.git is not followed, because %s",
                               workspace->path, workspace->git.problem));
+        if (workspace->git.unsearched) {
+            struct note unsearched = {.is_said_always = true};
+            unsearched.text = arena_printf(
+                policy->arena,
+                "%s can only be read inside: it is closed or too deep, or there are more than %d directories of "
+                "submodules and worktrees, so bawn did not look at all of it. Remove what you do not need there",
+                workspace->git.unsearched, GIT_MOST_PARTS);
+            vec_push(&plan->notes, unsearched);
+        }
         for (size_t i = 0; i < workspace->git.unfollowed.count; i++) {
             struct note unfollowed = {.is_said_always = true};
             unfollowed.text =

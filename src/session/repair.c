@@ -319,18 +319,67 @@ static int attempt_repair(void *context, struct err *err)
     return result;
 }
 
-static const char *path_of_report(const struct attempt *attempt, struct arena *arena)
+static const char *path_of_mark(const struct attempt *attempt, struct arena *arena, const char *mark)
 {
-    return arena_printf(arena, "%s/bawn/sessions/%s/%s", attempt->state_directory, attempt->name,
-                        RECORD_REPORTED);
+    return arena_printf(arena, "%s/bawn/sessions/%s/%s", attempt->state_directory, attempt->name, mark);
 }
 
-/* Was a failure of this session's repair reported before? If not, it counts as reported from now on. */
-static bool was_reported(const struct attempt *attempt, struct arena *arena)
+/* Was this said of the session before? If not, it counts as said from now on. */
+static bool was_said(const struct attempt *attempt, struct arena *arena, const char *mark)
 {
     auto_fd int fd =
-        open(path_of_report(attempt, arena), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        open(path_of_mark(attempt, arena, mark), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     return fd < 0 && errno == EEXIST;
+}
+
+/*
+ * The topmost directory around the path that has a `.git`, or the path itself: the workspace of a run that begins here lies in it. A repository
+ * in the home, or around it, is no workspace.
+ */
+static const char *topmost_around(const struct caller *caller, struct arena *arena, const char *path)
+{
+    const char *home = caller_variable(caller, "HOME"), *top = path;
+    struct stat status;
+    for (size_t size = strlen(path); size; size = path_parent_size(path, size)) {
+        const char *directory = arena_copy(arena, path, size);
+        bool is_home = home && path_is_beneath(home, directory);
+        if (!is_home && lstat(path_join(arena, directory, ".git"), &status) == 0)
+            top = directory;
+    }
+    return top;
+}
+
+static bool overlaps(const char *one, const char *other)
+{
+    return path_is_beneath(one, other) || path_is_beneath(other, one);
+}
+
+/* Does the run begin elsewhere than where the session worked? Where that is not known, it does not. */
+static bool is_elsewhere(const struct attempt *attempt, struct arena *arena, const struct run_request *run)
+{
+    struct fsview fs = {.root_fd = attempt->caller->root_fd, .arena = arena};
+    auto_fd int fd = open(path_of_mark(attempt, arena, ""), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const char *workspace = fd < 0 ? NULL : session_began_with(arena, fd, "workspace");
+    bool is_far =
+        workspace && !overlaps(workspace, topmost_around(attempt->caller, arena, attempt->caller->directory));
+    for (size_t i = 0; is_far && i < run->rule_count; i++) {
+        const struct argument *rule = &run->rules[i];
+        const struct fs_place *place = NULL;
+        struct err ignored;
+        if (rule->verb != VERB_WORKSPACE && rule->verb != VERB_WRITE)
+            continue;
+        is_far = *rule->text != '~' &&
+                 fs_resolve(&fs, path_clean(arena, attempt->caller->directory, rule->text), &place,
+                            &ignored) == 0 &&
+                 !overlaps(workspace, topmost_around(attempt->caller, arena, place->real));
+    }
+    if (is_far && !was_said(attempt, arena, RECORD_WAITS))
+        caller_say(attempt->caller,
+                   arena_printf(arena, "the session %s in %s was killed, and is not yet repaired",
+                                attempt->name, workspace),
+                   "the next run there repairs it, and so does `bawn sessions`");
+    fs_free(&fs);
+    return is_far;
 }
 
 /*
@@ -342,7 +391,7 @@ static void set_aside(const struct attempt *attempt, bool is_asked, struct arena
 {
     bool can_retry =
         errno_is_of_machine(why->errnum) || why->errnum == EOWNERDEAD || is_lack_of_room(why->errnum);
-    if (can_retry && was_reported(attempt, arena) && !is_asked)
+    if (can_retry && was_said(attempt, arena, RECORD_REPORTED) && !is_asked)
         return;
     if (!can_retry && !session_set_aside(arena, attempt->state_directory, attempt->name))
         return; /* another bawn has reported it */
@@ -353,8 +402,12 @@ static void set_aside(const struct attempt *attempt, bool is_asked, struct arena
                                       : "`bawn sessions --repair` tries again"));
 }
 
-/* If a person asked for the repair, it has no time limit. Returns whether all repairs succeeded. */
-static bool repair_all(const struct caller *caller, const char *state_directory, bool is_asked)
+/*
+ * If a person asked for the repair, it has no time limit. Where a run begins, what was killed elsewhere waits. Returns whether all repairs
+ * succeeded.
+ */
+static bool repair_all(const struct caller *caller, const char *state_directory, bool is_asked,
+                       const struct run_request *run)
 {
     const struct process_bounds bounds = {.seconds = is_asked ? 0 : REPAIR_SECONDS, .memory = REPAIR_MEMORY};
     auto_arena struct arena arena = {0};
@@ -366,8 +419,11 @@ static bool repair_all(const struct caller *caller, const char *state_directory,
     for (size_t i = 0; i < names.count; i++) {
         struct attempt attempt = {caller, state_directory, names.at[i]};
         err = (struct err){0};
+        if (run && is_elsewhere(&attempt, &arena, run))
+            continue;
         if (process_in_bounds(&bounds, attempt_repair, &attempt, &err) >= 0) {
-            unlink(path_of_report(&attempt, &arena));
+            unlink(path_of_mark(&attempt, &arena, RECORD_REPORTED));
+            unlink(path_of_mark(&attempt, &arena, RECORD_WAITS));
             continue;
         }
         set_aside(&attempt, is_asked, &arena, &err);
@@ -383,7 +439,7 @@ static void say_removed(void *context, const char *path)
                arena_printf(&arena, "removed %s, which an earlier bawn left when it was killed", path), NULL);
 }
 
-void repair_killed(const struct caller *caller)
+void repair_killed(const struct caller *caller, const struct run_request *run)
 {
     auto_arena struct arena arena = {0};
     struct err err = {0};
@@ -391,7 +447,7 @@ void repair_killed(const struct caller *caller)
     if (state && stubs_tidy(&arena, state, say_removed, (void *)caller, &err) < 0)
         caller_say_err(caller, &err);
     if (state)
-        repair_all(caller, state, false);
+        repair_all(caller, state, false, run);
     if (state && modes_tidy(&arena, state, &err) < 0)
         caller_say_err(caller, &err);
 }
@@ -424,5 +480,5 @@ bool repair_set_aside(const struct caller *caller, size_t *ret_count)
     auto_arena struct arena arena = {0};
     const char *state = find_state(caller, &arena);
     *ret_count = state ? session_take_up(&arena, state) + find_stranded(&arena, state) : 0;
-    return !*ret_count || repair_all(caller, state, true);
+    return !*ret_count || repair_all(caller, state, true, NULL);
 }

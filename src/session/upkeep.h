@@ -16,8 +16,11 @@
  * stop the command. A session whose repair fails is set aside and named once.
  */
 
-/* Lists one directory, which is usually empty. */
-void repair_killed(const struct caller *caller);
+/*
+ * Lists one directory, which is usually empty. Before a run (NULL: before another verb), a session of a workspace elsewhere is only named,
+ * once: its repair takes as long as that workspace makes it take, and the run does not wait for it.
+ */
+void repair_killed(const struct caller *caller, const struct run_request *run);
 
 /* Tries again the sessions that were set aside, without a time limit. Returns whether all repairs succeeded. */
 bool repair_set_aside(const struct caller *caller, size_t *ret_count);

@@ -302,7 +302,7 @@ void record_forget(int folder_fd)
     /* `about` first: without it there is no session, and prune removes the rest. */
     static const char *const files[] = {"about",          "start",         "start-times", "before",
                                         "after",          "about.new",     "copy-start",  RECORD_UNFINISHED,
-                                        RECORD_REWRITTEN, RECORD_REPORTED, RECORD_WHOLE};
+                                        RECORD_REWRITTEN, RECORD_REPORTED, RECORD_WAITS,  RECORD_WHOLE};
     for (size_t i = 0; i < array_len(files); i++)
         unlinkat(folder_fd, files[i], 0);
     checkpoint_forget_all(folder_fd);

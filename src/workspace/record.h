@@ -23,6 +23,7 @@
 #define RECORD_UNFINISHED "unfinished"
 #define RECORD_REWRITTEN  "rewritten"
 #define RECORD_REPORTED   "reported"
+#define RECORD_WAITS      "waits"
 #define RECORD_WHOLE      "whole"
 
 #define RECORD_MODES(X)                                                                                      \

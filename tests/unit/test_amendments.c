@@ -51,4 +51,20 @@ TEST(amendments_are_seen_and_the_plan_stays)
     arena_free(&arena);
 }
 
+/* tests/costs counts the instructions of this for more and for fewer: a command can plant git directories, and each has four frozen paths. */
+TEST(each_of_many_amendments_is_found)
+{
+    const char *many = getenv("BAWN_MANY");
+    size_t count = many ? strtoul(many, NULL, 10) : 100, missing = 0;
+    struct operations planned = {.at = calloc(count, sizeof(struct operation)), .count = count};
+    struct amendments amendments = {0};
+    for (size_t i = 0; i < count; i++)
+        amend_presence(&amendments, i, i % 2);
+    for (size_t i = 0; i < count; i++)
+        missing += amended_operation(&planned, &amendments, i).missing;
+    CHECK_INT(missing, count / 2);
+    amendments_free(&amendments);
+    free(planned.at);
+}
+
 UNIT_MAIN()

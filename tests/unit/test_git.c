@@ -207,6 +207,41 @@ TEST(what_cannot_be_listed_is_named)
     machine_remove();
 }
 
+/* What was found of /r, with so many submodules in each of two directories. */
+static void find_many(unsigned each, struct git_repo *ret_repo)
+{
+    machine_make();
+    put_repo("/r/.git");
+    for (unsigned i = 0; i < 2 * each; i++)
+        machine_put(arena_printf(&machine.arena, "/r/.git/modules/%c/%u/config", i < each ? 'a' : 'b', i),
+                    "");
+    git_find(&machine.fs, "/r", NULL, ret_repo);
+}
+
+TEST(beyond_so_many_git_directories_the_rest_is_frozen_as_a_whole)
+{
+    struct git_repo repo;
+    find_many(GIT_MOST_PARTS / 2 - 1, &repo); /* the control */
+    CHECK_INT(repo.dirs.count, GIT_MOST_PARTS - 1);
+    CHECK_INT(repo.whole.count, 0);
+    CHECK(!repo.unsearched);
+    git_repo_free(&repo);
+    machine_remove();
+    find_many(GIT_MOST_PARTS / 2, &repo);
+    CHECK_INT(repo.dirs.count, GIT_MOST_PARTS - 1);
+    CHECK_INT(repo.whole.count, 1);
+    CHECK_STR(repo.whole.at[0].path, "/r/.git/modules/b");
+    CHECK_STR(repo.unsearched, "/r/.git/modules/b");
+    git_repo_free(&repo);
+    machine_remove();
+    find_many(GIT_MOST_PARTS + 1, &repo); /* too many to be listed */
+    CHECK_INT(repo.dirs.count, 1);
+    CHECK_STR(repo.whole.at[0].path, "/r/.git/modules/a");
+    CHECK_STR(repo.whole.at[1].path, "/r/.git/modules/b");
+    git_repo_free(&repo);
+    machine_remove();
+}
+
 TEST(a_git_that_is_a_symbolic_link_is_not_followed)
 {
     machine_make();
