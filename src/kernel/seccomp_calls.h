@@ -93,7 +93,8 @@ ALLOW(pkey_alloc, pkey_free, pkey_mprotect, mseal, map_shadow_stack, membarrier,
 /* Processes, threads and signals: those of the sandbox's own pid namespace. */
 TOLD(execve, execveat) /* for --log-exec and guards, which have a listener of their own with namespaces */
 ALLOW(fork, vfork, exit, exit_group, wait4, waitid)
-ALLOW(getpid, getppid, gettid, getpgid, getpgrp, setpgid, getsid, setsid)
+ALLOW(getpid, getppid, gettid, getpgid, getpgrp, getsid, setsid)
+BARE_ONLY(bare_second, setpgid) /* a group that is not new may be a job of the host's, in the same session */
 OLD_JUDGED(kill, tkill, tgkill, rt_sigqueueinfo, rt_tgsigqueueinfo, pidfd_send_signal) /* scopes: since version 6 */
 ALLOW(pause, restart_syscall, sigaltstack, rt_sigaction, rt_sigpending, rt_sigprocmask)
 ALLOW(rt_sigreturn, rt_sigsuspend, rt_sigtimedwait, signalfd, signalfd4)
@@ -208,6 +209,7 @@ DEFINE_CHECK(bare_requests,
     EQUAL(FIOSETOWN, ERRNO(EPERM)), /* as F_SETOWN */
     EQUAL(SIOCSPGRP, ERRNO(EPERM)),
     EQUAL(TIOCGPTPEER, JUDGE), /* the other end of a pseudo terminal: opened by bawn, as Landlock's rules have it closed */
+    EQUAL(TIOCSPGRP, JUDGE), /* the terminal would be given to a job of the host's, whom the next Ctrl-C ends */
     EQUAL(FS_IOC_GETFLAGS, ALLOWED),
     EQUAL(FS_IOC_FSGETXATTR, ALLOWED),
     EQUAL(FS_IOC_FIEMAP, ALLOWED),

@@ -54,7 +54,9 @@
  *   4. Without a judge, judged calls fail with ENOSYS: the kernel answers so when the listener is closed. Where executions are told, the supervisor
  *      has it open too, and closes it when the judge has hung up.
  *   5. Without scopes (before Linux 6.12), the judge carries signals out.
- *   6. The warden cannot be traced, signalled or read by the command: Landlock's first domain is less than the second, and the warden is
+ *   6. Process groups of the host's are in the command's session, and no process of the run joins one or gives the terminal to one: the judge lets a
+ *      process join groups of the run alone, and gives the terminal itself. A session that was made inside has no others.
+ *   7. The warden cannot be traced, signalled or read by the command: Landlock's first domain is less than the second, and the warden is
  *      not dumpable.
  */
 #pragma once
@@ -168,7 +170,7 @@ bare_act bare_chown, bare_fchown, bare_fchownat;
 bare_act bare_utime, bare_utimes, bare_utimensat, bare_futimesat;
 bare_act bare_setxattr, bare_fsetxattr, bare_removexattr, bare_fremovexattr;
 bare_act bare_rename, bare_link, bare_unlink;
-bare_act bare_open, bare_ioctl, bare_clone, bare_execute;
+bare_act bare_open, bare_ioctl, bare_setpgid, bare_clone, bare_execute;
 bare_act bare_kill, bare_tkill, bare_tgkill, bare_pidfd_send_signal, bare_truncate;
 
 /*

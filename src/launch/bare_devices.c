@@ -1,5 +1,5 @@
 /*
- * Judged opens: pseudo terminals of the command's own, and shared memory.
+ * Judged opens: pseudo terminals of the command's own, and shared memory. And which job has the terminal.
  *
  * Terminals. The command may open /dev/ptmx. The other end of a pseudo terminal lies in /dev/pts beside all terminals of the user, so only the
  * judge may open there. It opens terminal N for a caller that has the master of N. A terminal that is open keeps its number: the judge looks
@@ -15,16 +15,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/major.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/text.h"
 #include "kernel/directories.h"
+#include "kernel/memory.h"
 #include "kernel/process.h"
 #include "launch/bare.h"
 
@@ -85,8 +89,52 @@ static int give_terminal(const struct bare *bare, const struct judged_call *call
     return errnum ? errnum : BARE_ANSWERED;
 }
 
+/* Is it a group of the run? Its leader may be gone. */
+static bool is_group_inside(pid_t group)
+{
+    return group > 0 &&
+           ((getpgid(group) == group && bare_is_inside(group)) || bare_signal_inside(group, 0, 0));
+}
+
+/* Both numbers are in registers. Who may be named, the kernel says: the caller and its children. */
+int bare_setpgid(const struct bare *bare not_used, const struct judged_call *call)
+{
+    pid_t process = (pid_t)call->arguments[0], group = (pid_t)call->arguments[1];
+    bool is_own = group == (process ? process : process_of_thread(call->thread));
+    return group < 0 || is_own || is_group_inside(group) ? BARE_CONTINUED : EPERM;
+}
+
+/* Is the caller's descriptor the terminal that the command has from its caller? */
+static bool is_terminal_of_caller(const struct bare *bare, const struct judged_call *call, int fd)
+{
+    struct stat one, other;
+    auto_fd int opened = judged_call_open(call, fd);
+    return opened >= 0 && bare->launch->terminal_fd >= 0 && fstat(opened, &one) == 0 &&
+           fstat(bare->launch->terminal_fd, &other) == 0 && S_ISCHR(one.st_mode) &&
+           (one.st_rdev == other.st_rdev || one.st_rdev == makedev(TTYAUX_MAJOR, 0)); /* /dev/tty */
+}
+
+/* tcsetpgrp(): the group stands in memory, so the judge does it. A session that was made inside has no group of the host's. */
+static int give_foreground(const struct bare *bare, const struct judged_call *call)
+{
+    pid_t group;
+    if (getsid(call->thread) != getsid(0))
+        return BARE_CONTINUED;
+    if (!is_terminal_of_caller(bare, call, (int)call->arguments[0]))
+        return ENOTTY;
+    if (memory_read(call->thread, call->arguments[2], &group, sizeof(group)) < 0 || !judged_call_waits(call))
+        return EFAULT;
+    if (group < 0)
+        return EINVAL;
+    if (!is_group_inside(group))
+        return EPERM;
+    return tcsetpgrp(bare->launch->terminal_fd, group) < 0 ? errno : 0;
+}
+
 int bare_ioctl(const struct bare *bare, const struct judged_call *call)
 {
+    if ((uint32_t)call->arguments[1] == TIOCSPGRP)
+        return give_foreground(bare, call);
     int master = (int)call->arguments[0], number = terminal_of(bare, call, master);
     return number < 0 ? ENOTTY : give_terminal(bare, call, master, number, (int)call->arguments[2]);
 }

@@ -19,6 +19,7 @@ static const struct {
     bare_act *act;
 } acts[] = {
     {SYS_ioctl, bare_ioctl},
+    {SYS_setpgid, bare_setpgid},
     {SYS_clone, bare_clone},
     {SYS_execve, bare_execute},
     {SYS_execveat, bare_execute},

@@ -344,7 +344,7 @@ TEST(the_programs_are_small_and_shallow)
                 sum += steps;
             }
             CHECK(arches[arch].programs[kind].count <= (kind == SECCOMP_NESTED ? 150 : kind < SECCOMP_BARE ? 200 : 320));
-            CHECK(most <= (kind < SECCOMP_BARE ? 24 : 36));
+            CHECK(most <= (kind < SECCOMP_BARE ? 24 : 37));
             CHECK(sum / 472 <= 12);
         }
     }
@@ -490,6 +490,9 @@ TEST(without_namespaces_opens_that_may_be_of_terminals_and_shared_memory_are_jud
     CHECK_BARE("openat", ALLOW, 0, 0, 02 | 0100 | 0200 | 02000000, 0666);
     CHECK_BARE("openat", ERRNO | EPERM, 0, 0, 02 | 0100 | 0200, 04600);
     CHECK_BARE("ioctl", JUDGE, 0, 0x5441); /* TIOCGPTPEER */
+    CHECK_BARE("ioctl", JUDGE, 0, 0x5410); /* TIOCSPGRP */
+    CHECK_BARE("setpgid", ALLOW, 0, 0);
+    CHECK_BARE("setpgid", JUDGE, 0, 1);
     static const unsigned no_follow[ARCHES] = {0400000, 0100000}, directory[ARCHES] = {0200000, 040000};
     for (size_t arch = 0; arch < ARCHES; arch++) {
         struct seccomp_data call = {.nr = (int)number_of(arch, "openat"), .arch = arches[arch].audit};
