@@ -47,7 +47,8 @@
  *      that is made with its parent's table (clone with CLONE_FILES), and then continues no such call any more.
  *   2. All calls that change a name in a plan with frozen paths are judged, by one thread. So no name changes between a judgement and its act,
  *      but by the host.
- *   3. Nothing outlives the warden. Orphans become its children, and it kills children until it has none. It does so too when the
+ *   3. Nothing outlives the warden. Orphans become its children, and it kills children until it has none. Where Landlock has scopes, the killer does so first: a process in a domain between those of the
+ *      warden and the command, so that its kill(-1) reaches all that the command has started and nothing else, at one moment, and nobody of those reaches it. It does so too when the
  *      control socket ends, which means that the supervisor is dead, or wants an end. So nobody of bawn's kills the warden. If somebody else does, its
  *      children fall to the supervisor, which kills them. A warden that has reported the end has no children, and the supervisor
  *      waits for neither.
@@ -94,7 +95,9 @@ struct bare {
     int report_fd, control_fd;
     int command_fd; /* the command's process, until it executes */
     pid_t command;
-    int oom_fd; /* the warden's own setting, open since before the first domain */
+    int killer_fd; /* its killer (invariant 3); -1: none */
+    pid_t killer;  /* 0: none */
+    int oom_fd;    /* the warden's own setting, open since before the first domain */
     char oom_before[16];
     ssize_t oom_size;
     VEC(struct frozen_object) frozen;
@@ -202,4 +205,10 @@ bool bare_is_inside(pid_t process);
 unsigned bare_signal_inside(pid_t group, pid_t spared, int number);
 
 /* bare_init.c: kills all that the command has started, and waits for its end. */
-void bare_end_all(void);
+void bare_end_all(struct bare *bare);
+
+/* bare_init.c: in the command's process, in the domain of which the killer is to be: starts it, as a child of the warden. Closes the end. */
+int bare_start_killer(int *killer_end, struct err *err) must_check;
+
+/* bare_init.c: learns its number. */
+int bare_meet_killer(struct bare *bare, struct err *err) must_check;

@@ -78,10 +78,15 @@ static int try_walls(const struct launch *launch, struct err *err)
                : insist(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1, "privilege", "gaining a privilege", err);
 }
 
-/* The second domain of Landlock, and the seccomp program, whose listener goes to the warden. */
-static int raise_own_walls(struct bare *bare, int warden_fd, struct err *err)
+/* The second domain of Landlock; the killer, and a third that keeps signals from it; and the seccomp program, whose listener goes to the warden. */
+static int raise_own_walls(struct bare *bare, int *killer_end, int warden_fd, struct err *err)
 {
+    struct landlock scope = {.fd = -1};
     if (landlock_enforce(&bare->inner, err) < 0)
+        return -1;
+    if (*killer_end >= 0 &&
+        (bare_start_killer(killer_end, err) < 0 || landlock_begin(landlock_abi(), 0, &scope, err) < 0 ||
+         landlock_enforce(&scope, err) < 0))
         return -1;
     enum seccomp_kind kind = landlock_abi() < LANDLOCK_ABI_WITH_SCOPES ? SECCOMP_BARE_OLD
                              : bare_has_frozen(bare)                   ? SECCOMP_BARE_FROZEN
@@ -98,13 +103,14 @@ static int raise_own_walls(struct bare *bare, int warden_fd, struct err *err)
     return 0;
 }
 
-static int raise_and_try(struct bare *bare, struct kept *kept, int warden_fd, struct err *err)
+static int raise_and_try(struct bare *bare, struct kept *kept, int *killer_end, int warden_fd,
+                         struct err *err)
 {
     /* The warden must be able to read what a judged call names. */
     if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
         return err_sys(err, errno, "cannot let the warden read this process");
     if (limits_set(bare->launch->operations, &kept->descriptors, err) < 0 ||
-        raise_own_walls(bare, warden_fd, err) < 0 || try_walls(bare->launch, err) < 0)
+        raise_own_walls(bare, killer_end, warden_fd, err) < 0 || try_walls(bare->launch, err) < 0)
         return -1;
     return setrlimit(RLIMIT_NOFILE, &kept->descriptors) < 0 ? err_sys(err, errno, "cannot set a limit") : 0;
 }
@@ -124,7 +130,8 @@ static void take_place(const struct launch *launch)
 }
 
 /* Says to the warden how it went: an error, or a message without one. The pipe for a failed execution stays open until exec. */
-static _Noreturn void run_command(struct bare *bare, struct kept *kept, int warden_fd, pid_t warden)
+static _Noreturn void run_command(struct bare *bare, struct kept *kept, int *killer_end, int warden_fd,
+                                  pid_t warden)
 {
     const struct launch *launch = bare->launch;
     struct report report = {.kind = REPORT_FAILED, .status = STATUS_REFUSED};
@@ -136,7 +143,7 @@ static _Noreturn void run_command(struct bare *bare, struct kept *kept, int ward
     /* With the warden, until the command starts others: those end with their reaper (bare_init.c). */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != warden)
         _exit(STATUS_REFUSED);
-    int result = raise_and_try(bare, kept, warden_fd, &report.err);
+    int result = raise_and_try(bare, kept, killer_end, warden_fd, &report.err);
     if (result < 0 && write(bare->report_fd, &report, sizeof(report)) < 0)
         _exit(STATUS_REFUSED);
     if (result < 0 || passing_send(warden_fd, "w", 1, -1) < 0 || read(warden_fd, &go, 1) != 1)
@@ -169,16 +176,21 @@ static char receive(int fd, int *ret_fd)
 /* Starts the command's process and waits until its walls hold. Returns 1 if that process has reported a failure itself. */
 static int start_command(struct bare *bare, struct kept *kept, struct err *err)
 {
-    int ends[2], listener = -1, ignored = -1;
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+    int ends[2], killer_ends[2] = {-1, -1}, listener = -1, ignored = -1;
+    bool has_scopes = landlock_abi() >= LANDLOCK_ABI_WITH_SCOPES;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0 ||
+        (has_scopes && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, killer_ends) < 0))
         return err_sys(err, errno, "cannot make a socket");
     pid_t warden = getpid();
+    bare->killer_fd = killer_ends[0];
     bare->command = fork();
     if (bare->command == 0) {
         close(ends[0]);
-        run_command(bare, kept, ends[1], warden);
+        fd_close(bare->killer_fd);
+        run_command(bare, kept, &killer_ends[1], ends[1], warden);
     }
     close(ends[1]);
+    fd_close(killer_ends[1]);
     close(bare->inner.fd);
     bare->command_fd = ends[0];
     if (bare->command < 0)
@@ -187,6 +199,8 @@ static int start_command(struct bare *bare, struct kept *kept, struct err *err)
         return -1;
     if (receive(bare->command_fd, &listener) != 'l' || listener < 0)
         return 1;
+    if (bare_meet_killer(bare, err) < 0)
+        return -1;
     if (bare_begin_telling(bare, listener, err) < 0 || bare_begin_judge(bare, listener, err) < 0)
         return -1;
     return receive(bare->command_fd, &ignored) == 'w' ? 0 : 1;
@@ -257,6 +271,7 @@ _Noreturn void bare_run(const struct child *child)
                          .control_fd = child->control_fd,
                          .command_fd = -1,
                          .command = -1,
+                         .killer_fd = -1,
                          .inner = {.fd = -1},
                          .master_fd = -1,
                          .shared_fd = -1,
@@ -278,7 +293,7 @@ _Noreturn void bare_run(const struct child *child)
     trace_point(launch.trace, "inside", "the walls, tried");
     if (result == 0)
         bare_init_run(&bare);
-    bare_end_all();
+    bare_end_all(&bare);
     if (result < 0 && write(child->report_fd, &report, sizeof(report)) < 0)
         _exit(STATUS_REFUSED);
     _exit(STATUS_REFUSED);

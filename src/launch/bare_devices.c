@@ -90,18 +90,18 @@ static int give_terminal(const struct bare *bare, const struct judged_call *call
 }
 
 /* Is it a group of the run? Its leader may be gone. */
-static bool is_group_inside(pid_t group)
+static bool is_group_inside(const struct bare *bare, pid_t group)
 {
     return group > 0 &&
-           ((getpgid(group) == group && bare_is_inside(group)) || bare_signal_inside(group, 0, 0));
+           ((getpgid(group) == group && bare_is_inside(group)) || bare_signal_inside(group, bare->killer, 0));
 }
 
 /* Both numbers are in registers. Who may be named, the kernel says: the caller and its children. */
-int bare_setpgid(const struct bare *bare not_used, const struct judged_call *call)
+int bare_setpgid(const struct bare *bare, const struct judged_call *call)
 {
     pid_t process = (pid_t)call->arguments[0], group = (pid_t)call->arguments[1];
     bool is_own = group == (process ? process : process_of_thread(call->thread));
-    return group < 0 || is_own || is_group_inside(group) ? BARE_CONTINUED : EPERM;
+    return group < 0 || is_own || is_group_inside(bare, group) ? BARE_CONTINUED : EPERM;
 }
 
 /* Is the caller's descriptor the terminal that the command has from its caller? */
@@ -126,7 +126,7 @@ static int give_foreground(const struct bare *bare, const struct judged_call *ca
         return EFAULT;
     if (group < 0)
         return EINVAL;
-    if (!is_group_inside(group))
+    if (!is_group_inside(bare, group))
         return EPERM;
     return tcsetpgrp(bare->launch->terminal_fd, group) < 0 ? errno : 0;
 }

@@ -1,11 +1,14 @@
 /* The warden's loop: it stands where process 1 stands in a sandbox with namespaces. bare.h has the theory of operation. */
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -70,12 +73,61 @@ unsigned bare_signal_inside(pid_t group, pid_t spared, int number)
     return signalling.count;
 }
 
+/* --- the killer ------------------------------------------------------------------------------------------------------- */
+
+/*
+ * Waits for a word of the warden's, or its end. kill(-1) passes Landlock's scope only to what the command has started, and the kernel makes no process
+ * while it sends, nor one of a process that it has sent to: so no chain of processes gets away, however fast it goes on.
+ */
+static _Noreturn void be_killer(int end)
+{
+    struct err ignored;
+    pid_t self = getpid();
+    char word;
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || process_close_descriptors(end, &ignored) < 0)
+        _exit(STATUS_REFUSED);
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        close(fd);
+    if (write(end, &self, sizeof(self)) != sizeof(self))
+        _exit(STATUS_REFUSED);
+    while (read(end, &word, 1) < 0 && errno == EINTR) {
+    }
+    kill(-1, SIGKILL);
+    _exit(0);
+}
+
+int bare_start_killer(int *killer_end, struct err *err)
+{
+    auto_fd int end = fd_take(killer_end);
+    if (end < 0)
+        return 0;
+    long killer = syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
+    if (killer == 0)
+        be_killer(end);
+    return killer < 0 ? err_sys(err, errno, "cannot make the process that ends the run") : 0;
+}
+
+int bare_meet_killer(struct bare *bare, struct err *err)
+{
+    if (bare->killer_fd < 0 ||
+        read(bare->killer_fd, &bare->killer, sizeof(bare->killer)) == sizeof(bare->killer))
+        return 0;
+    bare->killer = 0;
+    return err_set(err, "the process that ends the run did not begin");
+}
+
 /*
  * Every process that is killed leaves its children to this one. So there are none left when there are no children: also none of a process that was
  * started while others were killed.
  */
-void bare_end_all(void)
+void bare_end_all(struct bare *bare)
 {
+    auto_fd int killer_fd = fd_take(&bare->killer_fd);
+    bool has_killer = bare->killer > 0;
+    if (killer_fd >= 0)
+        shutdown(killer_fd, SHUT_RDWR);
+    while (has_killer && waitpid(bare->killer, NULL, 0) < 0 && errno == EINTR) {
+    }
     for (;;) {
         pid_t ended;
         while ((ended = waitpid(-1, NULL, WNOHANG)) > 0) {
@@ -88,15 +140,15 @@ void bare_end_all(void)
 }
 
 /* The supervisor is dead: nobody reads a report. */
-static _Noreturn void end_alone(void)
+static _Noreturn void end_alone(struct bare *bare)
 {
-    bare_end_all();
+    bare_end_all(bare);
     _exit(0);
 }
 
-static _Noreturn void end(const struct bare *bare, int status)
+static _Noreturn void end(struct bare *bare, int status)
 {
-    bare_end_all();
+    bare_end_all(bare);
     if (bare->scratch_fd >= 0)
         flock(bare->scratch_fd, LOCK_UN);
     tell(bare, (struct report){.kind = REPORT_ENDED, .status = status});
@@ -117,7 +169,7 @@ struct loop_state {
 
 static void reap(struct loop_state *state)
 {
-    const struct bare *bare = state->bare;
+    struct bare *bare = state->bare;
     int status;
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
         if (pid != bare->command)
@@ -127,18 +179,18 @@ static void reap(struct loop_state *state)
         /* A process that left the group would go on, and could take the terminal and read what is typed there. */
         state->all_are_stopped = bare->launch->terminal_fd >= 0;
         if (state->all_are_stopped)
-            bare_signal_inside(0, 0, SIGSTOP);
+            bare_signal_inside(0, bare->killer, SIGSTOP);
         tell(bare, (struct report){.kind = REPORT_STOPPED, .status = WSTOPSIG(status)});
     }
 }
 
 static void obey(struct loop_state *state)
 {
-    const struct bare *bare = state->bare;
+    struct bare *bare = state->bare;
     struct order order;
     ssize_t got = read(bare->control_fd, &order, sizeof(order));
     if (got == 0 || (got < 0 && errno == ECONNRESET))
-        end_alone();
+        end_alone(bare);
     if (got != sizeof(order))
         return;
     if (order.with_terminal && bare->launch->terminal_fd >= 0)
@@ -161,7 +213,7 @@ _Noreturn void bare_init_run(struct bare *bare)
     struct order begin;
     if (signal_fd < 0 || read(bare->control_fd, &begin, sizeof(begin)) != sizeof(begin) ||
         write(bare->command_fd, "", 1) != 1)
-        end_alone();
+        end_alone(bare);
     close(bare->command_fd);
     for (;;) {
         struct pollfd ready[] = {{.fd = signal_fd, .events = POLLIN},

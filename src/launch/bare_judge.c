@@ -96,9 +96,10 @@ static int process_argument(int number)
  * The number of the process stands in a register, so the caller cannot change it: the kernel carries the call out. prlimit64 that sets
  * nothing is no exception, because a filter cannot be asked twice.
  */
-static void judge_process(const struct judged_call *call, int argument)
+static void judge_process(const struct bare *bare, const struct judged_call *call, int argument)
 {
-    if (bare_is_inside((pid_t)call->arguments[argument]))
+    pid_t process = (pid_t)call->arguments[argument];
+    if (process != bare->killer && bare_is_inside(process))
         judged_call_let(call);
     else
         judged_call_answer(call, EPERM);
@@ -108,7 +109,7 @@ static void judge(const struct bare *bare, const struct judged_call *call)
 {
     int argument = process_argument(call->number);
     if (argument >= 0) {
-        judge_process(call, argument);
+        judge_process(bare, call, argument);
         return;
     }
     for (size_t i = 0; i < array_len(acts); i++) {
