@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "cli/say.h"
+#include "cli/undo.h"
 #include "kernel/beneath.h"
 
 int sessions_open(struct loaded *loaded)
@@ -99,6 +100,7 @@ static int act_and_free(const struct world *world, const struct args *args, choi
     tree_free(&choice->before);
     tree_free(&choice->after);
     fd_close(choice->folder_fd);
+    deciding_end(choice->deciding_fd);
     fd_close(choice->sessions_fd);
     vec_free(&choice->records);
     vec_free(&choice->paths);
@@ -108,7 +110,7 @@ static int act_and_free(const struct world *world, const struct args *args, choi
 
 int choose_then(const struct world *world, const struct args *args, choice_function *act)
 {
-    struct choice choice = {.sessions_fd = -1, .folder_fd = -1};
+    struct choice choice = {.sessions_fd = -1, .folder_fd = -1, .deciding_fd = -1};
     const struct run_request place = args_place(args);
     auto_loaded struct loaded here = {0};
     int status = load_request(&world->caller, &here);
@@ -125,7 +127,7 @@ int choose_then(const struct world *world, const struct args *args, choice_funct
 
 int choose_here_then(const struct world *world, const struct args *args, choice_function *act)
 {
-    struct choice choice = {.sessions_fd = -1, .folder_fd = -1};
+    struct choice choice = {.sessions_fd = -1, .folder_fd = -1, .deciding_fd = -1};
     const struct run_request place = args_place(args);
     int status = load_policy(&world->caller, &place, &choice.loaded);
     choice.directory = choice.loaded.request.directory;
@@ -220,6 +222,69 @@ int choose_waiting(const struct world *world, const struct choice *choice, const
     return say_bad_input(world,
                          arena_printf(arena, "no session has waiting changes in %s", choice->workspace),
                          "`bawn --review CMD` keeps the changes of CMD aside");
+}
+
+/* The session that an apply, an undo or an undo of one is of in the end, as far as it is known. */
+static const char *origin_of(const struct choice *choice, const struct record *record)
+{
+    for (size_t i = 0; i < choice->records.count; i++) {
+        bool is_of_another = record->mode == RECORD_APPLY || record->mode == RECORD_UNDO;
+        const struct record *of = is_of_another ? undo_find_record(choice, record->of) : NULL;
+        if (!of)
+            break;
+        record = of;
+    }
+    return record->name;
+}
+
+static int refuse_second(const struct world *world, const struct choice *choice, const char *session,
+                         const struct decider *other)
+{
+    struct arena *arena = choice->loaded.policy.arena;
+    const char *who = !*other->verb ? "another bawn decides about its changes"
+                                    : arena_printf(arena, "`bawn %s`, process %d, began %s", other->verb,
+                                                   (int)other->process, age_text(arena, other->began));
+    say_problem(world, arena_printf(arena, "%s is in use: %s", session, who),
+                "finish or end that one, then try again");
+    return EXIT_REFUSED;
+}
+
+/* What was read before the lock was taken may be old. */
+static int read_again(const struct world *world, struct choice *choice, const struct record **record)
+{
+    struct arena *arena = choice->loaded.policy.arena;
+    struct err err = {0};
+    const struct record old = **record;
+    vec_free(&choice->records);
+    choice->records = (record_list){0};
+    if (choice->named)
+        choice->named = find_named(choice->sessions_fd, arena, choice->named->name);
+    if (record_list_all(choice->sessions_fd, arena, choice->workspace, &choice->records, &err) < 0)
+        return say_refused(world, &err);
+    *record = find_named(choice->sessions_fd, arena, old.name);
+    if (*record && (*record)->state == old.state && (*record)->mode == old.mode)
+        return 0;
+    return say_bad_input(world,
+                         arena_printf(arena, "%s was changed meanwhile: it is %s", old.name,
+                                      *record ? record_state_name((*record)->state) : "forgotten"),
+                         "`bawn sessions` lists the sessions");
+}
+
+int choose_alone(const struct world *world, struct choice *choice, const char *verb,
+                 const struct record **record)
+{
+    struct err err = {0};
+    struct decider other;
+    const char *origin = origin_of(choice, *record);
+    auto_fd int fd = session_open(choice->sessions_fd, origin);
+    int deciding_fd = fd < 0 ? err_sys(&err, errno, "cannot open the session %s", origin)
+                             : deciding_begin(fd, verb, &other, &err);
+    if (deciding_fd == DECIDING_IS_ANOTHER)
+        return refuse_second(world, choice, origin, &other);
+    if (deciding_fd < 0)
+        return say_refused(world, &err);
+    choice->deciding_fd = deciding_fd;
+    return read_again(world, choice, record);
 }
 
 static bool tree_has(const struct tree *tree, const char *path)

@@ -17,6 +17,7 @@ struct choice {
     VEC(const char *) paths;    /* the other words, relative to the workspace … */
     const char *const *words;   /* … and as they were typed */
     int folder_fd;              /* of the opened session */
+    int deciding_fd;            /* choose_alone(): others decide nothing meanwhile */
     struct tree before, after;
 };
 
@@ -37,6 +38,13 @@ int choose_here_then(const struct world *world, const struct args *args, choice_
 /* The session whose changes wait: the named one, or the only one here. Returns 0, or the exit status. */
 int choose_waiting(const struct world *world, const struct choice *choice, const char *verb,
                    const struct record **ret_record);
+
+/*
+ * From here on only this process decides about the session. Reads its record and those of the others anew: *record has the new one. Returns 0, or the exit
+ * status: another process decides, or the session is in another state now.
+ */
+int choose_alone(const struct world *world, struct choice *choice, const char *verb,
+                 const struct record **record);
 
 /* Loads the trees of a session into choice->before and choice->after, and checks the paths. Returns 0, or the exit status. */
 int choose_open(const struct world *world, struct choice *choice, const struct record *record);

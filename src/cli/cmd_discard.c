@@ -143,13 +143,16 @@ static int discard(const struct world *world, const struct args *args, struct ch
 {
     const struct record *record = choice->named;
     const char *why = record ? why_stranded(choice, record) : NULL;
-    if (why)
-        return discard_stranded(world, args, choice, record, why);
-    if (record && record->mode == RECORD_BRANCH && record->state == STATE_DONE)
-        return discard_worktree(world, args, choice, record);
-    int status = choose_waiting(world, choice, "discard", &record);
+    bool is_worktree = record && record->mode == RECORD_BRANCH && record->state == STATE_DONE;
+    int status = why || is_worktree ? 0 : choose_waiting(world, choice, "discard", &record);
+    if (status == 0)
+        status = choose_alone(world, choice, args->verb->name, &record);
     if (status)
         return status;
+    if (why)
+        return discard_stranded(world, args, choice, record, why);
+    if (is_worktree)
+        return discard_worktree(world, args, choice, record);
     /* Of a review that was applied in part, the rest is taken out: undoing the apply must not bring it back. */
     return choice->paths.count || waiting_is_part(choice, record) ? discard_paths(world, args, choice, record)
                                                                   : discard_all(world, args, choice, record);

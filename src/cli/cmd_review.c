@@ -207,6 +207,8 @@ static int review_chosen(const struct world *world, const struct args *args, str
 {
     const struct record *record = NULL;
     int status = choose_reviewed(world, choice, &record);
+    if (status == 0 && !(args->flags & FLAG(JSON)))
+        status = choose_alone(world, choice, args->verb->name, &record);
     if (status == 0)
         status = choose_open(world, choice, record);
     return status ? status : review_session(world, args, choice, record);

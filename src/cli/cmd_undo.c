@@ -407,8 +407,8 @@ static int undo_to(const struct world *world, const struct args *args, struct ch
 static int undo_record(const struct world *world, const struct args *args, struct choice *choice,
                        const struct record *record)
 {
-    int status = 0;
-    if (!(args->flags & FLAG(THEIRS)))
+    int status = choose_alone(world, choice, args->verb->name, &record);
+    if (status == 0 && !(args->flags & FLAG(THEIRS)))
         status = refuse_overlap(world, choice, record);
     if (status == 0)
         status = choose_open(world, choice, record);

@@ -291,14 +291,12 @@ int attempt_collect(const struct attempt *attempt, const struct run *run, struct
     return was_asked_to_end(run) ? 1 : write_result(attempt, run, &commits, arena, err);
 }
 
-void attempt_discard(const char *state, struct arena *arena, const char *session)
+/* No other process decides about the session meanwhile. */
+static void discard_alone(const char *state, struct arena *arena, int fd)
 {
-    bool is_name = *session && *session != '.' && !strchr(session, '/');
-    const char *folder = arena_printf(arena, "%s/bawn/sessions/%s", state, session);
-    auto_fd int fd = is_name ? open_directory_at(AT_FDCWD, folder) : -1;
     struct record record = {0};
     struct err ignored; /* the changes then wait, and `bawn sessions` shows them */
-    if (fd < 0 || record_load(fd, arena, &record, &ignored) <= 0)
+    if (record_load(fd, arena, &record, &ignored) <= 0)
         return;
     if (record.mode == RECORD_BRANCH && branch_remove(arena, state, &record, &ignored) < 0)
         return;
@@ -309,4 +307,17 @@ void attempt_discard(const char *state, struct arena *arena, const char *session
         return;
     if (kept_aside_remove(fd, NULL, &ignored) < 0)
         return; /* the next repair removes it */
+}
+
+void attempt_discard(const char *state, struct arena *arena, const char *session)
+{
+    bool is_name = *session && *session != '.' && !strchr(session, '/');
+    const char *folder = arena_printf(arena, "%s/bawn/sessions/%s", state, session);
+    auto_fd int fd = is_name ? open_directory_at(AT_FDCWD, folder) : -1;
+    struct decider other;
+    struct err ignored;
+    int deciding_fd = fd < 0 ? -1 : deciding_begin(fd, "fleet", &other, &ignored);
+    if (deciding_fd >= 0) /* else a person is asked about it at this moment, and it waits */
+        discard_alone(state, arena, fd);
+    deciding_end(deciding_fd);
 }

@@ -119,7 +119,7 @@ static int add_session(struct pruning *pruning, int sessions_fd, const char *nam
     struct err ignored;
     if (fd < 0)
         return 0;
-    bool is_busy = record_is_busy(sessions_fd, name);
+    bool is_busy = record_is_busy(sessions_fd, name) || deciding_is_under_way(fd);
     int found = record_load(fd, pruning->arena, &record, &ignored);
     if (found == 0 && !is_busy)
         record_forget(fd); /* a crash left the rest of a session that was being forgotten */

@@ -235,7 +235,7 @@ void record_trim(int sessions_fd, struct arena *arena, const char *workspace, si
         over += record_is_over(&records.at[i]);
     for (size_t i = 0; i < records.count && over > most; i++) {
         auto_fd int fd = open_directory_at(sessions_fd, records.at[i].name);
-        if (fd < 0 || !record_is_over(&records.at[i]))
+        if (fd < 0 || !record_is_over(&records.at[i]) || deciding_is_under_way(fd))
             continue;
         record_forget(fd);
         if (records.at[i].state == STATE_DONE && records.at[i].changes)
@@ -302,7 +302,8 @@ void record_forget(int folder_fd)
     /* `about` first: without it there is no session, and prune removes the rest. */
     static const char *const files[] = {"about",          "start",         "start-times", "before",
                                         "after",          "about.new",     "copy-start",  RECORD_UNFINISHED,
-                                        RECORD_REWRITTEN, RECORD_REPORTED, RECORD_WAITS,  RECORD_WHOLE};
+                                        RECORD_REWRITTEN, RECORD_REPORTED, RECORD_WAITS,  RECORD_WHOLE,
+                                        RECORD_DECIDING};
     for (size_t i = 0; i < array_len(files); i++)
         unlinkat(folder_fd, files[i], 0);
     checkpoint_forget_all(folder_fd);

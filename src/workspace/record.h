@@ -8,6 +8,7 @@
  *   unfinished      of an undo: it has left something
  *   reported        that it could not be repaired for want of memory, processes or room, which is tried again at each command
  *   rewritten       texts that were merged, or made of hunks, as a tree that keeps them in the store: the next apply may use them
+ *   deciding        which verb decides about the changes; locked meanwhile (deciding.c)
  *   whole           of an undo that was reversed: it had taken back its session as a whole
  *   upper, work     the layers of an overlay, until `upper` has been read into `after`
  */
@@ -24,6 +25,7 @@
 #define RECORD_REWRITTEN  "rewritten"
 #define RECORD_REPORTED   "reported"
 #define RECORD_WAITS      "waits"
+#define RECORD_DECIDING   "deciding"
 #define RECORD_WHOLE      "whole"
 
 #define RECORD_MODES(X)                                                                                      \
@@ -135,6 +137,23 @@ bool record_has_note(int folder_fd, const char *note);
 
 /* Removes the record of a session, its trees and its checkpoints. */
 void record_forget(int folder_fd);
+
+/*
+ * deciding.c: one process at a time applies, discards or undoes what a session changed. The lock is taken before the changes are looked at, and kept until
+ * the outcome is recorded: what a person was asked about is then what happens. Undos, and applies of a part, concern the session that they are of in the
+ * end, and take its lock.
+ */
+struct decider {
+    char verb[16]; /* "apply"; "": not known */
+    pid_t process;
+    struct timespec began;
+};
+
+/* Takes the lock. Returns its descriptor, -1, or DECIDING_IS_ANOTHER if another process has it. */
+enum { DECIDING_IS_ANOTHER = -2 };
+int deciding_begin(int folder_fd, const char *verb, struct decider *ret_other, struct err *err) must_check;
+void deciding_end(int deciding_fd);
+bool deciding_is_under_way(int folder_fd);
 
 /*
  * live.c: the record of a live run. The changes between the trees of its start and end, as far as they count. Git moves objects
