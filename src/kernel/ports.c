@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/text.h"
 
 enum { BACKLOG = 1024 };
 
@@ -77,6 +78,53 @@ bool port_has_server_on_all(uint16_t port)
         }
     }
     return false;
+}
+
+int port_open_table(void)
+{
+    return open("/proc/net/tcp", O_RDONLY | O_CLOEXEC);
+}
+
+/* "… 0100007F:9C40 0100007F:1F90 01 …": an established connection, and the user behind its queues, timer and retries. */
+static bool take_user(const char *list, const char *connection, uid_t *ret_user)
+{
+    enum { WORDS_BEFORE = 6 };
+    const char *at = strstr(list, connection);
+    uint64_t user;
+    for (int words = 0; at && words < WORDS_BEFORE; words++) {
+        at += strspn(at, " ");
+        at += strcspn(at, " \n");
+    }
+    if (!at || (at += strspn(at, " "), !text_take_number(&at, &user)) || *at != ' ' || user > UINT32_MAX)
+        return false;
+    *ret_user = (uid_t)user;
+    return true;
+}
+
+bool port_peer_user(int table_fd, int connection_fd, uid_t *ret_user)
+{
+    enum { TABLE_LARGEST = 16 * 1024 * 1024 };
+    struct sockaddr_in own = {0}, far = {0};
+    socklen_t own_size = sizeof(own), far_size = sizeof(far);
+    if (getsockname(connection_fd, (struct sockaddr *)&own, &own_size) < 0)
+        return false;
+    if (own.sin_family == AF_UNIX) {
+        struct ucred peer;
+        socklen_t size = sizeof(peer);
+        bool is_known = getsockopt(connection_fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
+        *ret_user = is_known ? peer.uid : (uid_t)-1;
+        return is_known;
+    }
+    auto_buf struct buf list = {0};
+    if (getpeername(connection_fd, (struct sockaddr *)&far, &far_size) < 0 || own.sin_family != AF_INET ||
+        far.sin_family != AF_INET || lseek(table_fd, 0, SEEK_SET) < 0 ||
+        buf_read(&list, table_fd, TABLE_LARGEST) < 0 || list.size == TABLE_LARGEST)
+        return false;
+    char connection
+        [64]; /* 01: established. A closed socket has no user any more, and the list then says root */
+    snprintf(connection, sizeof(connection), " %08X:%04X %08X:%04X 01 ", far.sin_addr.s_addr,
+             ntohs(far.sin_port), own.sin_addr.s_addr, ntohs(own.sin_port));
+    return take_user(buf_text(&list), connection, ret_user);
 }
 
 int port_send(int channel_fd, const struct port_request *message, int fd)

@@ -65,6 +65,13 @@ void port_prepare(int listening_fd);
 /* Does a program listen at this port on all addresses of the machine? In doubt one does. */
 bool port_has_server_on_all(uint16_t port);
 
+/*
+ * Which user has the socket at the other end of a connection on this machine: an established one of TCP over IPv4, or a Unix socket. False if that cannot
+ * be told. The table of connections is opened before the process confines itself; -1 with errno.
+ */
+int port_open_table(void);
+bool port_peer_user(int table_fd, int connection_fd, uid_t *ret_user);
+
 /* Returns 0, or -1 with errno. The caller keeps the descriptor (-1: none). */
 int port_send(int channel_fd, const struct port_request *message, int fd) must_check;
 

@@ -23,6 +23,7 @@
 #include "session/caller.h"
 #include "supervise/control.h"
 #include "web/acts.h"
+#include "web/opening.h"
 #include "web/proofs.h"
 #include "web/saver.h"
 #include "web/web.h"
@@ -164,6 +165,9 @@ static int obey(struct actor *actor, uint32_t number, struct act_order *order, i
     if (actor->jobs.count == MOST_JOBS)
         return err_set(err, "%d other commands of the page are still running", MOST_JOBS);
     switch (order->act) {
+    case ACT_ENTERED:
+        opening_end(actor->place);
+        return 0;
     case ACT_STOP:
     case ACT_KILL:
         return stop(actor, number, order, arena, err);

@@ -22,8 +22,11 @@
  *   l  lines of a policy; as arguments each is `--VERB OBJECT`
  *   p  a policy file: user or repository
  *   t  the state of a file that was shown, a hash
+ *
+ * ACT_ENTERED says that the address was used. It has no answer.
  */
 #define ACTS(X)                                                                                              \
+    X(ACT_ENTERED, "", "")                                                                                   \
     X(ACT_REVIEW, "review --json ?", "s")                                                                    \
     X(ACT_DECIDE, "review --from - ?", "s")                                                                  \
     X(ACT_UNDO, "undo --yes ?", "s")                                                                         \

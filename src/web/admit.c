@@ -2,8 +2,10 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "base/text.h"
+#include "kernel/ports.h"
 #include "web/visit.h"
 
 int secret_make(char ret_secret[SECRET_SIZE], struct err *err)
@@ -59,31 +61,53 @@ static bool is_own_origin(const struct visit *visit, const char *host)
     return is_same_site || (!*origin && !visit->is_post);
 }
 
-/* The address that was opened: its token buys a cookie, once. */
+/* Other users have no token. If one gets it all the same, it is of no use. */
+static bool is_own_process(const struct visit *visit)
+{
+    uid_t user;
+    return port_peer_user(visit->web->table_fd, visit->door->fd, &user) && (user == getuid() || user == 0);
+}
+
+/*
+ * The address that was opened: its token buys a cookie, once. A browser that comes from another page, as from the file of opening.h, does not show a new
+ * cookie on the way on: to it, that is still the other page's doing. So our own page leads on.
+ */
 static void exchange(struct visit *visit)
 {
     struct web *web = visit->web;
     web->token_is_used = true;
+    visit_entered(visit);
     visit->cookie = arena_printf(&visit->arena, "bawn=%s; Path=/; HttpOnly; SameSite=Strict", web->cookie);
-    visit_go(visit, "/");
+    if (strcmp(header(visit, "Sec-Fetch-Site"), "none") == 0) {
+        visit_go(visit, "/");
+        return;
+    }
+    visit->status = MHD_HTTP_OK;
+    html_add(
+        &visit->page,
+        "<!doctype html>\n<html lang=en><head><meta charset=utf-8><title>bawn</title>"
+        "<meta http-equiv=refresh content=\"0;url=/\"></head><body><a href=\"/\">Go on</a></body></html>\n");
 }
 
 const char *admit(struct visit *visit)
 {
     struct web *web = visit->web;
-    const char *host = header(visit, "Host");
+    const char *host = header(visit, "Host"), *token = visit_query(visit, "token");
+    bool is_first = *token && !visit->is_post && !web->token_is_used && is_secret(token, web->token);
     if (!is_own_host(web->place, host))
         return "The request is for another host.";
-    if (!is_own_origin(visit, host))
+    /* No other page knows the token, and the browser comes from a file. */
+    if (!is_first && !is_own_origin(visit, host))
         return "The request comes from another page.";
     const char *cookie = MHD_lookup_connection_value(visit->connection, MHD_COOKIE_KIND, "bawn");
-    const char *token = visit_query(visit, "token");
     if (cookie && is_secret(cookie, web->cookie)) {
         if (*token && !visit->is_post)
             visit_go(visit, "/");
         return NULL;
     }
-    if (*token && !visit->is_post && !web->token_is_used && is_secret(token, web->token)) {
+    if (is_first && !is_own_process(visit))
+        return "The request is another user's, or bawn cannot tell whose it is.";
+    if (is_first) {
         exchange(visit);
         return NULL;
     }

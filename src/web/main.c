@@ -19,9 +19,9 @@
 #include "kernel/ports.h"
 #include "kernel/process.h"
 #include "report/messages.h"
-#include "session/hook.h"
 #include "session/load.h"
 #include "web/acts.h"
+#include "web/opening.h"
 #include "web/visit.h"
 
 struct options {
@@ -150,13 +150,22 @@ static int find_place(const struct caller *caller, struct loaded *loaded, struct
     return ret_place->name ? 0 : -1;
 }
 
-static void open_browser(const struct caller *caller, const char *page)
+/* Starts the browser, or prints where the page is for a person to open. What is no terminal may be a file that a run reads: with a browser, it does not get the token. */
+static int announce(const struct caller *caller, const struct options *options, struct arena *arena,
+                    struct web_place *place, struct err *err)
 {
-    static const char usual[] = "/usr/bin/xdg-open";
-    const char *named = caller_variable(caller, "BAWN_BROWSER");
-    const char *const program[] = {named && *named == '/' ? named : usual, page, NULL};
-    if (access(program[0], X_OK) == 0)
-        hook_start(caller, &(struct hook){.program = program, .text = ""});
+    const char *page = arena_printf(arena, "%s/?token=%s", place->address, place->token);
+    bool opens = options->opens && !options->unix_path && opening_is_possible(caller);
+    if (opens && opening_begin(caller, arena, place, page, err) < 0)
+        return -1;
+    printf("%s\n", opens && !isatty(STDOUT_FILENO) ? place->opening : page);
+    if (options->unix_path)
+        printf("Forward a port to %s (ssh -L PORT:%s HOST), and write it in place of PORT.\n",
+               options->unix_path, options->unix_path);
+    printf("%s works once. Ctrl-C ends the page.\n",
+           opens && !isatty(STDOUT_FILENO) ? "The file" : "The address");
+    fflush(stdout);
+    return 0;
 }
 
 /* --- the program ---------------------------------------------------------------------------------------------------- */
@@ -182,7 +191,6 @@ static int serve(const struct caller *caller, const struct options *options, str
         err_sys(&err, errno, "cannot make a channel");
         return fail(&err);
     }
-    const char *page = arena_printf(&loaded->arena, "%s/?token=%s", place.address, place.token);
     pid_t server = fork();
     if (server == 0) {
         close(ends[0]);
@@ -194,15 +202,10 @@ static int serve(const struct caller *caller, const struct options *options, str
         err_sys(&err, errno, "cannot start the server");
         return fail(&err);
     }
-    printf("%s\n", page);
-    if (options->unix_path)
-        printf("Forward a port to %s (ssh -L PORT:%s HOST), and write it in place of PORT.\n",
-               options->unix_path, options->unix_path);
-    printf("The address works once. Ctrl-C ends the page.\n");
-    fflush(stdout);
-    if (options->opens && !options->unix_path)
-        open_browser(caller, page);
-    int status = actor_run(caller, &place, ends[0]);
+    int status = announce(caller, options, &loaded->arena, &place, &err) < 0
+                     ? fail(&err)
+                     : actor_run(caller, &place, ends[0]);
+    opening_end(&place);
     if (options->unix_path)
         unlink(options->unix_path);
     return status;

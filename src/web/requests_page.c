@@ -46,7 +46,7 @@ static void add_line(struct html *page, const char *label, const char *text)
 static void add_question(struct visit *visit, const struct question_shown *shown)
 {
     struct html *page = &visit->page;
-    html_add(page, "<section class=question><h2>%s <span class=mono>%s</span></h2>", shown->kind,
+    html_add(page, "<section class=question tabindex=0><h2>%s <span class=mono>%s</span></h2>", shown->kind,
              shown->object);
     html_add(
         page,
@@ -81,9 +81,9 @@ void requests_page(struct visit *visit)
     if (!visit_act(visit, ACT_REQUESTS, NULL, (const char *[]){NULL}))
         return;
     page_begin(visit, "Requests", "/requests");
-    html_add(&visit->page,
-             "<h1>Requests</h1><p class=lead>Questions of programs inside. A key answers the first one.</p>"
-             "<div id=questions data-refresh=\"/requests\">\n");
+    html_add(&visit->page, "<h1>Requests</h1><p class=lead>Questions of programs inside. A click or Tab "
+                           "chooses one; a second later its keys answer it.</p>"
+                           "<div id=questions data-refresh=\"/requests\">\n");
     bool is_list =
         visit->done_status == 0 && json_read(buf_text(&visit->done_text), visit->done_text.size, &list);
     for (size_t at = 0; is_list && json_next_item(list, &at, &item); count++) {

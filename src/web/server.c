@@ -248,6 +248,13 @@ bool visit_act(struct visit *visit, enum act act, const struct buf *input, const
     return false;
 }
 
+void visit_entered(const struct visit *visit)
+{
+    const struct act_head head = {.act = ACT_ENTERED};
+    if (passing_send(visit->web->channel_fd, &head, sizeof(head), -1) < 0)
+        return; /* the file leads to a used address until the end */
+}
+
 void visit_act_again(struct visit *visit)
 {
     visit->is_done = false;
@@ -306,7 +313,8 @@ static int start(struct web *web, int listen_fd, struct err *err)
                                    (size_t)2 * HEAD_LARGEST, MHD_OPTION_NOTIFY_COMPLETED, completed, web,
                                    MHD_OPTION_NOTIFY_CONNECTION, connected, web, MHD_OPTION_UNESCAPE_CALLBACK,
                                    decode, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
-    if (web->notice_fd < 0 || !web->daemon)
+    web->table_fd = port_open_table();
+    if (web->notice_fd < 0 || !web->daemon || (web->table_fd < 0 && !web->place->unix_path))
         return err_sys(err, errno, "cannot serve the page");
     if (secret_make(web->cookie, err) < 0 || secret_make(web->form, err) < 0)
         return -1;
@@ -328,7 +336,7 @@ static int wait_time(struct web *web)
 int server_run(const struct web_place *place, int listen_fd, int channel_fd, struct err *err)
 {
     static struct web web;
-    web = (struct web){.place = place, .channel_fd = channel_fd, .notice_fd = -1};
+    web = (struct web){.place = place, .channel_fd = channel_fd, .notice_fd = -1, .table_fd = -1};
     if (start(&web, listen_fd, err) < 0)
         return -1;
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(web.daemon, MHD_DAEMON_INFO_EPOLL_FD);

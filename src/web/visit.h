@@ -38,7 +38,7 @@ struct caller_at_door {
 struct web {
     const struct web_place *place;
     struct MHD_Daemon *daemon;
-    int channel_fd, notice_fd;
+    int channel_fd, notice_fd, table_fd; /* the last: of connections, for port_peer_user() */
     char token[SECRET_SIZE], cookie[SECRET_SIZE], form[SECRET_SIZE];
     bool token_is_used;
     uint32_t last_number;
@@ -90,6 +90,9 @@ const char *visit_query(const struct visit *visit, const char *name) returns_tex
 
 /* Has the act been carried out? If not, asks the actor and returns false: the visit is called again. `input` may be NULL. */
 bool visit_act(struct visit *visit, enum act act, const struct buf *input, const char *const *arguments);
+
+/* Tells the actor that the address was used. */
+void visit_entered(const struct visit *visit);
 
 /* Goes on to another act, whose outcome takes the place of the last one's. */
 void visit_act_again(struct visit *visit);

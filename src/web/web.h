@@ -14,7 +14,8 @@
  *   2. Its name is its own: bawn-NUMBER.localhost, which browsers take for this machine. Cookies know no ports. With a name of
  *      its own no other server at 127.0.0.1, such as one that an agent started, is ever sent the cookie.
  *   3. Every request must have that name as its Host, and no other Origin. So a foreign name that leads here (DNS rebinding) gets nothing.
- *   4. The address that is opened has a token, which is good for one request. It is exchanged for a cookie (HttpOnly, SameSite=Strict).
+ *   4. The address that is opened has a token, which is good for one request of a process of the user's, or of root, which forwards ports in some
+ *      containers. It is exchanged for a cookie (HttpOnly, SameSite=Strict). The token is in no command line: opening.h.
  *   5. Whatever changes something is a POST with the token of the page's forms.
  *
  * Invariants: one thread; a connection serves one request; nothing waits for the actor but the connection that asked (it is suspended). Sizes, times
@@ -43,6 +44,7 @@ struct web_place {
     const char *unix_path;  /* NULL: 127.0.0.1 … */
     uint16_t port;          /* … at this port */
     const char *address;    /* "http://NAME:PORT" */
+    const char *opening;    /* the file that leads the browser here (opening.h), or NULL */
     const char *policy;     /* the user\'s own policy file */
     const char *started_in; /* the directory that it was started in */
     char token[SECRET_SIZE];

@@ -12,8 +12,12 @@ function insert(place, text) {
 
 // A page that is on its way to another one must not be loaded again.
 let isLeaving = false;
-document.addEventListener('submit', () => {
-    isLeaving = true;
+document.addEventListener('submit', (event) => {
+    // A click that was meant for the question which stood here before.
+    if (event.target.closest('.question') && performance.now() - changed < still)
+        event.preventDefault();
+    else
+        isLeaving = true;
 });
 
 // --- the timeline, live
@@ -80,26 +84,48 @@ document.addEventListener('click', (event) => {
 });
 
 // --- keys of an open question
+// A key answers only the question that somebody gave the focus, and only after a second in which it stood there unchanged and no key came: the key may be meant
+// for another window, or for the question that was here before. A question that can be answered so has the class `ready`.
+const still = 1000;
+let readying = 0;
+let changed = performance.now(); // when the questions on the page became others
+function wait() {
+    clearTimeout(readying);
+    for (const question of document.querySelectorAll('.question.ready'))
+        question.classList.remove('ready');
+    const question = document.activeElement && document.activeElement.closest('.question');
+    if (question)
+        readying = setTimeout(() => question.classList.add('ready'), still);
+}
+for (const name of ['focusin', 'focusout', 'visibilitychange'])
+    document.addEventListener(name, () => setTimeout(wait));
+window.addEventListener('focus', wait);
 document.addEventListener('keydown', (event) => {
-    if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest('input, select, textarea'))
+    const question = document.activeElement && document.activeElement.closest('.question.ready');
+    wait();
+    if (!question || event.ctrlKey || event.altKey || event.metaKey || event.repeat)
         return;
-    const question = document.querySelector('.question');
-    const button = question && question.querySelector(`button[data-key="${CSS.escape(event.key)}"]`);
+    const button = question.querySelector(`button[data-key="${CSS.escape(event.key)}"]`);
     if (button)
         button.click();
-});
+}, true);
+const asked = (element) => [...element.querySelectorAll('input[name=question]')].map((input) => input.value).join('\n');
 
 // --- parts of a page that are loaded again, while somebody looks
 async function refresh(part) {
     const reply = await fetch(location.href);
     const text = reply.ok ? await reply.text() : '';
     const begin = text.indexOf(`<div id=${part.id}`), end = text.lastIndexOf('</div>');
-    if (begin < 0 || isLeaving)
+    // Somebody may have begun to answer while the reply was on its way.
+    if (begin < 0 || isLeaving || (part === questions && questions.contains(document.activeElement)))
         return;
+    const before = asked(part);
     const nameOf = (element) => element.getAttribute('href') || element.getAttribute('aria-label') || element.textContent;
     const focused = part.contains(document.activeElement) ? nameOf(document.activeElement) : null;
     part.textContent = '';
     insert(part, text.slice(text.indexOf('>', begin) + 1, end));
+    if (asked(part) !== before)
+        changed = performance.now();
     for (const element of part.querySelectorAll('a, button, [tabindex]')) {
         if (focused !== null && nameOf(element) === focused) {
             element.focus({preventScroll: true});

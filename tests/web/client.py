@@ -1,6 +1,7 @@
 """A server of `bawn web`, and a client that sends what it is told, byte by byte if need be."""
 import contextlib
 import html
+import pathlib
 import re
 import signal
 import socket
@@ -32,15 +33,19 @@ class Reply:
 
 
 class Page:
-    """`bawn web`, as a person starts it. `with Page(place) as page: page.get("/")`"""
+    """`bawn web`, as a person starts it. `with Page(place) as page: page.get("/")`. With a browser, which is a program: `page.file` leads it to the address."""
 
-    def __init__(self, place, *flags, cwd=None):
+    def __init__(self, place, *flags, cwd=None, browser=None):
         self.place = place
-        self.process = subprocess.Popen([place.bawn, "web", "--no-open", *map(str, flags)], cwd=cwd or place.home, env=place.environment,
+        environment = {**place.environment, **({"BAWN_BROWSER": str(browser)} if browser else {})}
+        self.process = subprocess.Popen([place.bawn, "web", *([] if browser else ["--no-open"]), *map(str, flags)], cwd=cwd or place.home, env=environment,
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.address = self.process.stdout.readline().strip()
         if not self.address:
             raise AssertionError(f"bawn web: {self.process.stderr.read()}")
+        self.file = pathlib.Path(self.address) if browser else None
+        if browser:
+            self.address = re.search(r'url=(http://[^"]+)"', self.file.read_text())[1]
         parts = urllib.parse.urlsplit(self.address)
         self.host, self.token, self.cookie = parts.netloc, parts.query.partition("=")[2], ""
         self.path = flags[flags.index("--unix") + 1] if "--unix" in flags else None
@@ -89,7 +94,7 @@ class Page:
 
     def enter(self):
         """Opens the address, as the browser does, and keeps the cookie."""
-        reply = self.get(f"/?token={self.token}", Cookie=None)
+        reply = self.get(f"/?token={self.token}", Cookie=None, Sec_Fetch_Site="none")
         assert reply.status == 303, (reply.status, reply.text)
         self.cookie = re.match(r"bawn=([0-9a-f]{64});", reply.headers["set-cookie"])[1]
         return reply

@@ -12,7 +12,7 @@ let context, page, seen;
 
 const orders = {
     // A browser without a past: light or dark, wide or narrow, with script or without.
-    async open({url, dark, width, script}) {
+    async open({url, dark, width, script, quiet}) {
         if (context)
             await context.close();
         context = await browser.newContext({colorScheme: dark ? 'dark' : 'light', viewport: {width: width || 1200, height: 850},
@@ -24,7 +24,7 @@ const orders = {
         page.on('console', (message) => { if (message.type() === 'error') seen.errors.push(message.text()); });
         page.on('pageerror', (error) => seen.errors.push(String(error)));
         page.on('request', (request) => { if (!request.url().includes('.localhost:')) seen.foreign.push(request.url()); });
-        return orders.go({url});
+        return orders.go({url, quiet});
     },
     // The text of a page with thousands of rows takes seconds to collect: `quiet` leaves it out.
     async go({url, quiet}) {
@@ -48,6 +48,38 @@ const orders = {
     async wait({on, text, quiet}) {
         await page.waitForSelector(on + (text ? `:has-text(${JSON.stringify(text)})` : ''), {state: 'attached'});
         return quiet ? {} : {text: await page.innerText('body')};
+    },
+    // Keys that come at once, with no time between them, to what has the focus.
+    async type({keys}) {
+        await page.evaluate((keys) => {
+            for (const key of keys)
+                document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}));
+        }, keys);
+        return {};
+    },
+    // Whenever the list of questions is another one, clicks there in the same moment: the hand was on its way.
+    async hasty({on}) {
+        await page.evaluate((on) => {
+            new MutationObserver(() => {
+                const button = document.querySelector(on);
+                if (button) {
+                    document.body.dataset.hasty = button.closest('.question').querySelector('h2').textContent;
+                    button.click();
+                }
+            }).observe(document.getElementById('questions'), {childList: true});
+        }, on);
+        return {};
+    },
+    // Somebody chooses this while the list of questions is being loaded again. Returns what has the focus when it is there.
+    async meanwhile({on}) {
+        await page.route('**/requests', async (route) => {
+            await page.focus(on);
+            await route.continue();
+        }, {times: 1});
+        const reply = await page.waitForResponse('**/requests');
+        await reply.finished();
+        await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 100))));
+        return {focus: await page.evaluate(() => (document.activeElement.closest('.question') || document.activeElement).textContent)};
     },
     async count({on}) { return {count: await page.locator(on).count(), visible: await page.locator(on + ':visible').count()}; },
     async focus({on}) { await page.focus(on); return {}; },
