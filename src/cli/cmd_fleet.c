@@ -14,6 +14,7 @@
 #include "cli/choose.h"
 #include "cli/commands.h"
 #include "cli/say.h"
+#include "fleet/bounds.h"
 #include "fleet/engine.h"
 #include "fleet/overview.h"
 #include "fleet/work.h"
@@ -35,7 +36,7 @@ const char fleet_usage[] =
     "  report    print a page of HTML about all tasks\n"
     "\n"
     "  --jobs N       run N tasks at once; the default is one for each processor\n"
-    "  --out DIR      keep the results in DIR, which must be empty or missing\n"
+    "  --out DIR      put the results into DIR, which must be empty or missing\n"
     "  --engine NAME  what runs the tasks: local or slurm\n"
     "  --all, --json  let `status` list every task, or print JSON\n"
     "  --yes, --allow-risky, --merge, --markers, --ours, --theirs   for `apply`\n"
@@ -150,12 +151,12 @@ static void add_rules(const struct args *args, struct fleet *fleet)
 /* A folder for each fleet, below bawn's own, which no sandbox sees. */
 static const char *default_folder(struct arena *arena, const struct loaded *loaded, const char *tasks)
 {
+    const char *fleets = fleets_folder(arena, loaded->request.starts[START_STATE]);
     const char *name = path_name(tasks);
     size_t size = text_ends_with(name, ".jsonl") ? strlen(name) - strlen(".jsonl") : strlen(name);
     const char *stem = arena_copy(arena, name, size);
     for (unsigned number = 1;; number++) {
-        const char *path =
-            arena_printf(arena, "%s/bawn/fleets/%s-%u", loaded->request.starts[START_STATE], stem, number);
+        const char *path = arena_printf(arena, "%s/%s-%u", fleets, stem, number);
         struct stat status;
         if (lstat(path, &status) < 0)
             return path;
@@ -214,12 +215,11 @@ static int cmd_run_fleet(const struct world *world, const struct args *args)
     fleet.has_walls = args->walls != NULL;
     fleet.on = args->on;
     fleet.command = args->command;
-    fleet.path = directories_resolve(&fleet.arena,
-                                     args->out ? path_clean(&fleet.arena, fleet.directory, args->out)
-                                               : default_folder(&fleet.arena, &loaded, args->words.at[1]));
+    fleet.path =
+        args->out ? load_path(&loaded, args->out) : default_folder(&fleet.arena, &loaded, args->words.at[1]);
     add_rules(args, &fleet);
-    const char *state = loaded.request.starts[START_STATE];
-    if ((args->out && fleet_note_place(&fleet, state, &err) < 0) || fleet_make(&fleet, &tasks, &err) < 0)
+    if (bounds_check_all(&world->caller, &fleet, &tasks, &err) < 0 ||
+        fleet_make(&fleet, loaded.request.starts[START_STATE], &tasks, &err) < 0)
         return say_err(world, &err);
     return run_tasks(world, args, &fleet, fleet.ids.at, fleet.ids.count);
 }
@@ -316,35 +316,37 @@ static void print_file(const struct world *world, int folder_fd, const char *nam
     }
 }
 
-static int each_print(const struct world *world, const struct chosen *chosen, const char *const *names,
-                      size_t count)
+static void print_titled(const struct world *world, int folder_fd, const char *id, const char *name)
+{
+    struct stat status;
+    if (folder_fd < 0 || fstatat(folder_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0 || status.st_size == 0)
+        return;
+    fprintf(world->out, "# %s %s\n", id, name);
+    print_file(world, folder_fd, name);
+}
+
+static int each_logs(const struct world *world, const struct args *args not_used, const struct chosen *chosen)
+{
+    struct err ignored; /* a task that has not begun has no output */
+    for (size_t i = 0; i < chosen->count; i++) {
+        auto_fd int fd = fleet_open_output(&chosen->fleet, chosen->ids[i], false, &ignored);
+        print_titled(world, fd, chosen->ids[i], "stdout");
+        print_titled(world, fd, chosen->ids[i], "stderr");
+    }
+    return EXIT_FINE;
+}
+
+/* The patches that bawn keeps itself: what is shown is what `apply` brings. */
+static int each_diff(const struct world *world, const struct args *args not_used, const struct chosen *chosen)
 {
     struct err err = {0};
     for (size_t i = 0; i < chosen->count; i++) {
         auto_fd int fd = fleet_open_task(&chosen->fleet, chosen->ids[i], &err);
         if (fd < 0)
             return say_refused(world, &err);
-        for (size_t j = 0; j < count; j++) {
-            struct stat status;
-            if (fstatat(fd, names[j], &status, AT_SYMLINK_NOFOLLOW) < 0 || status.st_size == 0)
-                continue;
-            fprintf(world->out, "# %s %s\n", chosen->ids[i], names[j]);
-            print_file(world, fd, names[j]);
-        }
+        print_titled(world, fd, chosen->ids[i], FLEET_PATCH);
     }
     return EXIT_FINE;
-}
-
-static int each_logs(const struct world *world, const struct args *args not_used, const struct chosen *chosen)
-{
-    static const char *const names[] = {"stdout", "stderr"};
-    return each_print(world, chosen, names, array_len(names));
-}
-
-static int each_diff(const struct world *world, const struct args *args not_used, const struct chosen *chosen)
-{
-    static const char *const names[] = {FLEET_PATCH};
-    return each_print(world, chosen, names, array_len(names));
 }
 
 /* Has everything that the session kept aside been applied? */
@@ -455,16 +457,19 @@ static const struct {
 static int act_on(const struct world *world, const struct args *args, size_t verb)
 {
     struct chosen chosen = {.fleet = FLEET_NONE};
+    auto_loaded struct loaded loaded = {0};
     struct err err = {0};
     if (args->words.count < 2)
         return say_bad_input(world, "this needs the folder of a fleet", "`bawn fleet run` says where it is");
-    auto_arena struct arena arena = {0};
-    if (fleet_open(path_clean(&arena, world->caller.directory, args->words.at[1]), &chosen.fleet, &err) < 0)
+    int status = load_request(&world->caller, &loaded);
+    if (status)
+        return status;
+    if (fleet_open(load_path(&loaded, args->words.at[1]), loaded.request.starts[START_STATE], &chosen.fleet,
+                   &err) < 0)
         return say_err(world, &err);
     chosen.is_named = args->words.count > 2;
     chosen.ids = chosen.is_named ? args->words.at + 2 : chosen.fleet.ids.at;
     chosen.count = chosen.is_named ? args->words.count - 2 : chosen.fleet.ids.count;
-    int status = 0;
     for (size_t i = 0; chosen.is_named && verbs[verb].act != each_work && status == 0 && i < chosen.count;
          i++) {
         auto_fd int fd = fleet_open_task(&chosen.fleet, chosen.ids[i], &err);

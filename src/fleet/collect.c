@@ -164,19 +164,21 @@ static int write_patch(const struct attempt *attempt, const struct run *run, int
     return write_changes(&patch, &changes, &file, err) < 0 ? -1 : growing_end(&file, err);
 }
 
-static int copy_journal(const struct attempt *attempt, int session_fd, struct err *err)
+/* Copies a file of bawn's own to the results. */
+static int copy_out(const struct attempt *attempt, int from_fd, const char *from_name, const char *name,
+                    struct err *err)
 {
-    struct growing file = {attempt->folder_fd, -1, FLEET_JOURNAL, attempt->id};
-    auto_fd int from = open_beneath(session_fd, SESSION_JOURNAL, O_RDONLY, 0);
+    struct growing file = {attempt->output_fd, -1, name, attempt->id};
+    auto_fd int from = open_beneath(from_fd, from_name, O_RDONLY, 0);
     if (from < 0)
-        return err_sys(err, errno, "cannot read the journal of task %s", attempt->id);
+        return err_sys(err, errno, "cannot read %s of task %s", name, attempt->id);
     auto_fd int to = growing_begin(&file, err);
     if (to < 0)
         return -1;
     char bytes[65536];
     for (ssize_t size; (size = read(from, bytes, sizeof(bytes))) != 0;) {
         if (size < 0 || write_whole(to, bytes, (size_t)size) < 0)
-            return err_sys(err, errno, "cannot copy the journal of task %s", attempt->id);
+            return err_sys(err, errno, "cannot copy %s of task %s", name, attempt->id);
     }
     return growing_end(&file, err);
 }
@@ -255,7 +257,8 @@ static int write_result(const struct attempt *attempt, const struct run *run, co
     result_free(&result);
     const struct new_file file = {
         .temporary = ".new", .bytes = out.bytes, .size = out.size, .mode = 0600, .waits_for_disk = true};
-    return replace_file(attempt->folder_fd, FLEET_RESULT, &file) < 0
+    return (attempt->is_apart && replace_file(attempt->output_fd, FLEET_RESULT, &file) < 0) ||
+                   replace_file(attempt->folder_fd, FLEET_RESULT, &file) < 0
                ? err_sys(err, errno, "cannot write the result of task %s", attempt->id)
                : 0;
 }
@@ -285,7 +288,10 @@ int attempt_collect(const struct attempt *attempt, const struct run *run, struct
             return err_sys(err, errno, "cannot open the session of task %s", attempt->id);
         int written = run->branch.name ? write_commits(attempt, run, session_fd, arena, &commits, err)
                                        : write_patch(attempt, run, session_fd, arena, err);
-        if (written < 0 || copy_journal(attempt, session_fd, err) < 0)
+        if (written < 0 || copy_out(attempt, session_fd, SESSION_JOURNAL, FLEET_JOURNAL, err) < 0)
+            return -1;
+        if (attempt->is_apart && fleet_has(attempt->folder_fd, FLEET_PATCH) &&
+            copy_out(attempt, attempt->folder_fd, FLEET_PATCH, FLEET_PATCH, err) < 0)
             return -1;
     }
     return was_asked_to_end(run) ? 1 : write_result(attempt, run, &commits, arena, err);

@@ -134,7 +134,7 @@ static int take_up_failed(const struct fleet *fleet, const char *id, int folder_
     while (lock_fd >= 0 && (locked = flock(lock_fd, LOCK_EX)) < 0 && errno == EINTR)
         ;
     if (locked < 0)
-        return err_sys(err, errno, "cannot lock %s/%s", fleet->path, id);
+        return err_sys(err, errno, "cannot lock %s/%s", fleet->own, id);
     enum task_state state = fleet_state(fleet, &arena, id, &result);
     *ret_runs = state != TASK_DONE;
     int done = state == TASK_FAILED ? set_result_aside(folder_fd, &arena, &result, err) : 0;

@@ -83,6 +83,7 @@ static void add_fleet(const struct fleet *fleet, struct buf *out)
     json_open(&json, NULL, '{');
     json_int(&json, "schema", RESULT_SCHEMA);
     json_str(&json, "engine", fleet->engine);
+    json_str(&json, "out", fleet->path);
     json_str(&json, "directory", fleet->directory);
     json_str(&json, "agent", fleet->agent);
     json_open(&json, "degrade", '[');
@@ -120,38 +121,10 @@ static void index_orders(struct fleet *fleet)
 static int make_task(const struct fleet *fleet, const struct task *task, struct err *err)
 {
     if (mkdirat(fleet->fd, task->id, 0700) < 0)
-        return err_sys(err, errno, "cannot make %s/%s", fleet->path, task->id);
+        return err_sys(err, errno, "cannot make %s/%s", fleet->own, task->id);
     auto_fd int fd = open_directory_at(fleet->fd, task->id);
-    return fd < 0 ? err_sys(err, errno, "cannot open %s/%s", fleet->path, task->id)
+    return fd < 0 ? err_sys(err, errno, "cannot open %s/%s", fleet->own, task->id)
                   : write_file(fd, "task.json", task->line.at, task->line.size, err);
-}
-
-/* The places that still have a fleet. Each path ends with a NUL. */
-static void keep_places(const struct buf *places, struct arena *arena, struct buf *out)
-{
-    for (const char *path = buf_text(places); path < places->bytes + places->size; path += strlen(path) + 1) {
-        if (access(arena_printf(arena, "%s/fleet.json", path), F_OK) == 0)
-            buf_add(out, path, strlen(path) + 1);
-    }
-}
-
-int fleet_note_place(const struct fleet *fleet, const char *state, struct err *err)
-{
-    auto_arena struct arena arena = {0};
-    auto_buf struct buf before = {0}, now = {0};
-    const char *path = arena_printf(&arena, "%s/" FLEETS_ELSEWHERE, state);
-    auto_fd int folder_fd = directories_open_made(path_parent(&arena, path), err);
-    if (folder_fd < 0)
-        return -1;
-    auto_fd int fd =
-        flock(folder_fd, LOCK_EX) < 0 ? -1 : open_beneath(folder_fd, path_name(path), O_RDONLY, 0);
-    if ((fd < 0 && errno != ENOENT) || (fd >= 0 && buf_read(&before, fd, FLEETS_ELSEWHERE_LARGEST) < 0))
-        return err_sys(err, errno, "cannot read %s", path);
-    keep_places(&before, &arena, &now);
-    buf_add(&now, fleet->path, strlen(fleet->path) + 1);
-    if (now.size >= FLEETS_ELSEWHERE_LARGEST)
-        return err_set(err, "%s is full: remove folders of fleets that you do not need", path);
-    return write_file(folder_fd, path_name(path), now.bytes, now.size, err);
 }
 
 /* --- reading it back -------------------------------------------------------------------------------------------------- */
@@ -238,6 +211,8 @@ static bool take_member(struct fleet *fleet, struct json_value key, struct json_
 {
     if (json_is(key, "engine"))
         return (fleet->engine = json_text(&fleet->arena, value)) != NULL;
+    if (json_is(key, "out"))
+        return (fleet->path = json_text(&fleet->arena, value)) != NULL && *fleet->path == '/';
     if (json_is(key, "directory"))
         return (fleet->directory = json_text(&fleet->arena, value)) != NULL && *fleet->directory == '/';
     if (json_is(key, "agent"))
@@ -263,7 +238,7 @@ static bool take_fleet(struct fleet *fleet, const char *text)
     bool is_fine = json_read(text, strlen(text), &object) && *object.at == '{';
     for (size_t at = 0; is_fine && json_next_member(object, &at, &key, &value);)
         is_fine = take_member(fleet, key, value);
-    return is_fine && fleet->engine && fleet->directory && fleet->command && fleet->ids.count;
+    return is_fine && fleet->engine && fleet->path && fleet->directory && fleet->command && fleet->ids.count;
 }
 
 /* A fleet that no worker could read must not begin. */
@@ -273,53 +248,95 @@ static bool can_be_read(const struct buf *text)
     return text->size <= FLEET_FILE_LARGEST && take_fleet(&same, buf_text(text));
 }
 
-/* Two commands that find the folder empty at the same time must not both fill it. The lock ends with this function. */
-int fleet_make(struct fleet *fleet, const task_list *tasks, struct err *err)
+/* The lists of fleet.json. */
+static int list_tasks(struct fleet *fleet, const task_list *tasks, struct buf *out, struct err *err)
 {
-    fleet->fd = directories_open_made(fleet->path, err);
-    auto_fd int lock_fd = fleet->fd < 0 ? -1 : open_directory_at(fleet->fd, ".");
-    if (fleet->fd < 0)
-        return -1;
-    if (lock_fd < 0 || flock(lock_fd, LOCK_EX | LOCK_NB) < 0)
-        return errno == EWOULDBLOCK ? err_set(err, "another `bawn fleet run` fills %s now", fleet->path)
-                                    : err_sys(err, errno, "cannot lock %s", fleet->path);
-    if (!directories_is_empty(AT_FDCWD, fleet->path)) {
-        err_set(err, "%s is not empty", fleet->path);
-        return err_hint(err, fleet_has(fleet->fd, "fleet.json")
-                                 ? "`bawn fleet retry DIR` goes on with the fleet in it"
-                                 : "name another folder with --out");
-    }
     vec_each (const struct task, task, tasks) {
         vec_push(&fleet->ids, task->id);
         for (size_t i = 0; i < task->after.count; i++)
             vec_push(&fleet->orders, (struct task_order){task->id, task->after.at[i]});
     }
     index_orders(fleet);
+    add_fleet(fleet, out);
+    if (can_be_read(out))
+        return 0;
+    return err_set(err, "the fleet is too large: it has more than %d words or rules, %d `after` or %d MiB",
+                   MOST_WORDS, MOST_ORDERS, FLEET_FILE_LARGEST / 1024 / 1024);
+}
+
+/* Opens bawn's own folder, new and empty. One that is there is that of a fleet whose results somebody removed. */
+static int make_own(struct fleet *fleet, struct err *err)
+{
+    const char *name = path_name(fleet->own);
+    auto_fd int fleets_fd = directories_open_made(path_parent(&fleet->arena, fleet->own), err);
+    if (fleets_fd < 0 || (fleet_is_apart(fleet) && remove_tree(fleets_fd, name, err) < 0))
+        return -1;
+    if (mkdirat(fleets_fd, name, 0700) < 0 && (errno != EEXIST || fleet_is_apart(fleet)))
+        return err_sys(err, errno, "cannot make %s", fleet->own);
+    fleet->fd = open_directory_at(fleets_fd, name);
+    return fleet->fd < 0 ? err_sys(err, errno, "cannot open %s", fleet->own) : 0;
+}
+
+/* Two commands that find the folder empty at the same time must not both fill it. The lock lasts as long as the descriptor. */
+static int lock_empty(struct fleet *fleet, struct err *err)
+{
+    auto_fd int path_fd = fleet_make_directory(fleet->path, err);
+    if (path_fd < 0)
+        return -1;
+    auto_fd int fd = open_directory_at(path_fd, ".");
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
+        return errno == EWOULDBLOCK ? err_set(err, "another `bawn fleet run` fills %s now", fleet->path)
+                                    : err_sys(err, errno, "cannot lock %s", fleet->path);
+    if (directories_is_empty(fd, "."))
+        return fd_take(&fd);
+    err_set(err, "%s is not empty", fleet->path);
+    return err_hint(err, access(path_join(&fleet->arena, fleet->own, "fleet.json"), F_OK) == 0
+                             ? "`bawn fleet retry DIR` goes on with the fleet in it"
+                             : "name another folder with --out");
+}
+
+int fleet_make(struct fleet *fleet, const char *state, const task_list *tasks, struct err *err)
+{
+    fleet->own = fleet_own_folder(&fleet->arena, state, fleet->path);
     auto_buf struct buf out = {0};
-    add_fleet(fleet, &out);
-    if (!can_be_read(&out))
-        return err_set(err,
-                       "the fleet is too large: it has more than %d words or rules, %d `after` or %d MiB",
-                       MOST_WORDS, MOST_ORDERS, FLEET_FILE_LARGEST / 1024 / 1024);
+    auto_fd int results_fd = lock_empty(fleet, err);
+    if (results_fd < 0 || list_tasks(fleet, tasks, &out, err) < 0 || make_own(fleet, err) < 0)
+        return -1;
     directories_scatter(fleet->fd);
+    directories_scatter(results_fd);
     vec_each (const struct task, task, tasks) {
         if (make_task(fleet, task, err) < 0)
             return -1;
     }
-    return write_file(fleet->fd, "fleet.json", out.bytes, out.size, err);
+    if (write_file(fleet->fd, "fleet.json", out.bytes, out.size, err) < 0)
+        return -1;
+    return fleet_is_apart(fleet) && (write_file(results_fd, "fleet.json", out.bytes, out.size, err) < 0 ||
+                                     fleet_note_place(fleet, state, err) < 0)
+               ? -1
+               : 0;
 }
 
-int fleet_open(const char *path, struct fleet *ret_fleet, struct err *err)
+/* The folder of results that the record names must be the one that the record is found by. */
+static bool is_consistent(struct fleet *fleet, const char *state)
+{
+    return strcmp(fleet_own_folder(&fleet->arena, state, fleet->path), fleet->own) == 0;
+}
+
+int fleet_open(const char *path, const char *state, struct fleet *ret_fleet, struct err *err)
 {
     struct fleet fleet = FLEET_NONE;
-    fleet.path = directories_resolve(&fleet.arena, path);
-    fleet.fd = open_directory_at(AT_FDCWD, fleet.path);
-    int result = fleet.fd < 0 ? err_sys(err, errno, "cannot open %s", path) : 0;
-    if (result == 0 && !fleet_has(fleet.fd, "fleet.json"))
-        result = err_set(err, "%s is not the folder of a fleet: it has no fleet.json", path);
-    else if (result == 0 &&
-             !take_fleet(&fleet, fleet_read(&fleet.arena, fleet.fd, "fleet.json", FLEET_FILE_LARGEST)))
-        result = err_set(err, "%s/fleet.json is damaged, or of another version of bawn", path);
+    fleet.own = fleet_own_folder(&fleet.arena, state, path);
+    fleet.fd = open_absolute(fleet.own, O_RDONLY | O_DIRECTORY);
+    int result = fleet.fd < 0 && errno != ENOENT ? err_sys(err, errno, "cannot open %s", fleet.own) : 0;
+    if (result == 0 && (fleet.fd < 0 || !fleet_has(fleet.fd, "fleet.json"))) {
+        result = err_set(err, "%s is not the folder of a fleet that bawn has a record of", path);
+        result = err_hint(
+            err,
+            "name the real path that `bawn fleet run` has said; what lies in such a folder is not obeyed");
+    } else if (result == 0 &&
+               (!take_fleet(&fleet, fleet_read(&fleet.arena, fleet.fd, "fleet.json", FLEET_FILE_LARGEST)) ||
+                !is_consistent(&fleet, state)))
+        result = err_set(err, "%s/fleet.json is damaged, or of another version of bawn", fleet.own);
     if (result < 0)
         fleet_free(&fleet);
     else

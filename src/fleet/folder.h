@@ -1,6 +1,6 @@
 /*
- * The folder of a fleet. Everything that a verb or a worker needs to know is in it, so that no daemon is needed and any of them can be
- * killed at any time.
+ * The folders of a fleet. Everything that a verb or a worker needs to know is in bawn's own folder for it, so that no daemon is needed and any
+ * of them can be killed at any time. That folder always lies in bawn's state folder, which no sandbox sees: what is obeyed is what the user said.
  *
  *   fleet.json          the command, its rules, and the ids of the tasks in their order
  *   ID/task.json        the line of the task file
@@ -8,8 +8,10 @@
  *   ID/started          the process number of the worker, its start time, the number of the attempt, and the machine
  *   ID/session          the session of the attempt, once it has one
  *   ID/cancelled        somebody cancelled the task
- *   ID/stdout, stderr   the output of the command
- *   ID/patch, journal.jsonl, result.json
+ *   ID/patch, result.json
+ *
+ * With --out, another folder gets ID/stdout, ID/stderr and ID/journal.jsonl, and copies of fleet.json, ID/patch and ID/result.json. A sandbox may
+ * write there, so no verb obeys anything in it: it is written through no symlink, and only `logs` and the last lines of a task are read back.
  *
  * The state of a task is decided by these files alone. result.json appears by rename, when all the rest is there. A task that has one is
  * never run again, unless a person names a failed one to `bawn fleet retry`. Only the worker that holds the lock writes to ID, except for
@@ -51,8 +53,9 @@ struct task_order {
 
 struct fleet {
     struct arena arena;
-    const char *path; /* absolute, without symlinks */
-    int fd;
+    const char *path;              /* where the results are: absolute, and no part of it is a symlink */
+    const char *own;               /* bawn's own folder: the same, or with --out another one */
+    int fd;                        /* of the own folder */
     const char *engine;            /* "local" */
     const char *directory;         /* where it was started */
     const char *agent;             /* --agent, or NULL */
@@ -68,16 +71,33 @@ struct fleet {
 
 #define FLEET_NONE ((struct fleet){.fd = -1})
 
-/* Makes the folder with a folder for each task. fleet.json is written last: without it the folder is no fleet. */
-int fleet_make(struct fleet *fleet, const task_list *tasks, struct err *err) must_check;
+/* Makes the folders, with a folder for each task. fleet.json is written last: without it the folder is no fleet. */
+int fleet_make(struct fleet *fleet, const char *state, const task_list *tasks, struct err *err) must_check;
 
-/* Notes where the folder will lie, so that no later run in a project around it can write it (policy/compose.c). */
-int fleet_note_place(const struct fleet *fleet, const char *state, struct err *err) must_check;
-
-/* Reads fleet.json in this folder. */
-int fleet_open(const char *path, struct fleet *ret_fleet, struct err *err) must_check;
+/* Opens the fleet that has its results in this folder, or whose own folder this is. */
+int fleet_open(const char *path, const char *state, struct fleet *ret_fleet, struct err *err) must_check;
 void fleet_free(struct fleet *fleet);
 #define auto_fleet __attribute__((cleanup(fleet_free)))
+
+/* Are the results kept in another folder than bawn's own? */
+bool fleet_is_apart(const struct fleet *fleet);
+
+/* Opens the folder for the output of a task, through no symlink. `makes_it`: also if it is missing. */
+int fleet_open_output(const struct fleet *fleet, const char *id, bool makes_it, struct err *err) must_check;
+
+/* --- place.c: where the folders are --- */
+
+/* The folders of fleets in bawn's state folder, without symlinks. */
+const char *fleets_folder(struct arena *arena, const char *state);
+
+/* bawn's own folder for the fleet that has its results there. */
+const char *fleet_own_folder(struct arena *arena, const char *state, const char *path);
+
+/* Notes where the results lie, so that no later run in a project around them can write them (policy/compose.c). */
+int fleet_note_place(const struct fleet *fleet, const char *state, struct err *err) must_check;
+
+/* Opens the directory, which is made if it is missing, through no symlink. Returns a descriptor for paths below it (O_PATH). */
+int fleet_make_directory(const char *path, struct err *err) must_check;
 
 /* Opens the folder of a task. Returns -1 with an error for a name that is no task's. */
 int fleet_open_task(const struct fleet *fleet, const char *id, struct err *err) must_check;

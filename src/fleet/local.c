@@ -81,7 +81,7 @@ static int become_worker(void *context)
     const struct start *begun = context;
     char tell_fd[16], go_fd[16];
     const char *const words[] = {
-        "bawn", "fleet", "work", begun->job->fleet->path, begun->id, tell_fd, begun->go_fd < 0 ? NULL : go_fd,
+        "bawn", "fleet", "work", begun->job->fleet->own, begun->id, tell_fd, begun->go_fd < 0 ? NULL : go_fd,
         NULL};
     int nowhere = open("/dev/null", O_RDONLY | O_CLOEXEC), inherited = dup(begun->job->state->tell_fd);
     int go = begun->go_fd < 0 ? -1 : dup(begun->go_fd);
@@ -117,7 +117,7 @@ static pid_t start(struct fleet_job *job, size_t task, int go_fd, struct err *er
 {
     auto_fd int log_fd = open_beneath(job->fleet->fd, FLEET_LOG, O_WRONLY | O_CREAT | O_APPEND, 0600);
     if (log_fd < 0)
-        return err_sys(err, errno, "cannot write %s/" FLEET_LOG, job->fleet->path);
+        return err_sys(err, errno, "cannot write %s/" FLEET_LOG, job->fleet->own);
     struct start this = {job, job->ids[task], log_fd, go_fd};
     pid_t worker = process_start(become_worker, &this);
     if (worker < 0)

@@ -93,7 +93,7 @@ static void add_row(struct overview *overview, const struct overview_task *task,
 static void add_last_lines(const struct overview *overview, const struct overview_task *task, struct buf *out)
 {
     struct err ignored;
-    auto_fd int fd = fleet_open_task(overview->fleet, task->id, &ignored);
+    auto_fd int fd = fleet_open_output(overview->fleet, task->id, false, &ignored);
     auto_buf struct buf tail = {0};
     if (fd < 0 || fleet_read_tail(fd, "stderr", TAIL_BYTES, &tail) < 0 ||
         (tail.size == 0 && fleet_read_tail(fd, "stdout", TAIL_BYTES, &tail) < 0))
@@ -157,7 +157,7 @@ void overview_add_text(struct overview *overview, const struct style *style, boo
         fstatat(overview->fleet->fd, FLEET_LOG, &log, AT_SYMLINK_NOFOLLOW) == 0 && log.st_size)
         buf_printf(out, "What bawn itself had to say is in %s\n",
                    style_path(style, &overview->arena,
-                              arena_printf(&overview->arena, "%s/" FLEET_LOG, overview->fleet->path)));
+                              arena_printf(&overview->arena, "%s/" FLEET_LOG, overview->fleet->own)));
     add_totals(overview, out);
 }
 

@@ -1,6 +1,6 @@
 /*
  * The engine "slurm": workers are the elements of array jobs. Slurm queues them, places them on nodes and runs them again if a node fails
- * (--requeue). All nodes share the folder of the fleet, the project, the user's home and bawn's path.
+ * (--requeue). All nodes share bawn's state folder, the folder of the results, the project, the user's home and bawn's path.
  *
  * Slurm limits the index of an array, so a job has at most CHUNK tasks, with the same limits. Its list is the file slurm.N: the ids, one per line. The
  * element finds its line by SLURM_ARRAY_TASK_ID. slurm.jobs has the numbers of all jobs that were submitted.
@@ -197,7 +197,7 @@ static int write_list(const struct fleet_job *job, const char *name, const text_
         buf_printf(&text, "%s\n", ids->at[i]);
     const struct new_file file = {.temporary = ".new", .bytes = text.bytes, .size = text.size, .mode = 0600};
     return replace_file(job->fleet->fd, name, &file) < 0
-               ? err_sys(err, errno, "cannot write %s/%s", job->fleet->path, name)
+               ? err_sys(err, errno, "cannot write %s/%s", job->fleet->own, name)
                : 0;
 }
 
@@ -207,7 +207,7 @@ static int note_job(const struct fleet *fleet, const char *number, struct err *e
     auto_buf struct buf line = {0};
     buf_printf(&line, "%s\n", number);
     return fd < 0 || write_whole(fd, line.bytes, line.size) < 0
-               ? err_sys(err, errno, "cannot write %s/%s", fleet->path, SLURM_JOBS)
+               ? err_sys(err, errno, "cannot write %s/%s", fleet->own, SLURM_JOBS)
                : 0;
 }
 
@@ -254,7 +254,7 @@ static void add_words(const struct fleet_job *job, const char *self, const struc
     vec_push(words, "--job-name=bawn-fleet");
     vec_push(words, arena_printf(arena, "--array=0-%zu%%%zu", chunk->count - 1, job->at_once));
     vec_push(words, arena_printf(arena, "--chdir=%s", fleet->directory));
-    vec_push(words, arena_printf(arena, "--output=%s", log_pattern(arena, fleet->path)));
+    vec_push(words, arena_printf(arena, "--output=%s", log_pattern(arena, fleet->own)));
     add_resources(chunk->need, arena, words);
     if (chunk->first_below < chunk->end_below) {
         auto_buf struct buf below = {0};
@@ -265,7 +265,7 @@ static void add_words(const struct fleet_job *job, const char *self, const struc
     }
     vec_push(words, "--wrap");
     vec_push(words, arena_printf(arena, "exec %s fleet work %s @%s", shell_word(arena, self),
-                                 shell_word(arena, fleet->path), chunk->list));
+                                 shell_word(arena, fleet->own), chunk->list));
     vec_push(words, NULL);
 }
 

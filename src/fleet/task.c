@@ -54,6 +54,20 @@ static int add_rule(struct task *task, struct arena *arena, enum verb verb, cons
     return is_fine ? 0 : -1;
 }
 
+/* These are of one run alone; the others say how much is kept of all runs. */
+static bool is_limit_of_task(const char *name)
+{
+    static const char *const names[] = {"memory", "pids", "files", "time", "disk", "rate"};
+    return text_is_among(name, names, array_len(names));
+}
+
+/* Does the variable make any program load code, or is it one of bawn's own? */
+static bool is_variable_refused(const char *name)
+{
+    return text_starts_with(name, "LD_") || text_starts_with(name, "GLIBC_") ||
+           text_starts_with(name, "BAWN_") || strcmp(name, "GCONV_PATH") == 0;
+}
+
 /* "limits": {"memory": "2G"} is the rule `limit memory=2G`; "env": {"A": "b"} is `env A=b`. */
 static int add_pairs(struct task *task, struct arena *arena, enum verb verb, struct json_value object,
                      struct err *err)
@@ -68,6 +82,11 @@ static int add_pairs(struct task *task, struct arena *arena, enum verb verb, str
                            verb == VERB_ENV ? "env" : "limits");
         if (!text)
             return err_set(err, "the value of %s is neither a text nor a number", name);
+        if (verb == VERB_LIMIT && !is_limit_of_task(name))
+            return err_set(err, "%s is not a limit of a task: memory, pids, files, time, disk and rate are",
+                           name);
+        if (verb == VERB_ENV && is_variable_refused(name))
+            return err_set(err, "a task cannot set the variable %s", name);
         if (add_rule(task, arena, verb, arena_printf(arena, "%s=%s", name, text), err) < 0)
             return -1;
     }
@@ -188,7 +207,7 @@ static bool is_reserved(const char *id)
            text_starts_with(id, "rate.") || text_starts_with(id, "slurm.");
 }
 
-static int add_task(struct bytes line, struct arena *arena, struct map *ids, task_list *tasks,
+static int add_task(struct bytes line, size_t number, struct arena *arena, struct map *ids, task_list *tasks,
                     struct err *err)
 {
     struct task task;
@@ -196,6 +215,7 @@ static int add_task(struct bytes line, struct arena *arena, struct map *ids, tas
         return err_set(err, "it is more than the %d tasks that a fleet can have", MOST_TASKS);
     if (task_parse(line, arena, &task, err) < 0)
         return -1;
+    task.number = number;
     vec_push(tasks, task);
     for (size_t i = 0; i < task.after.count; i++) {
         if (!map_get(ids, task.after.at[i], strlen(task.after.at[i])))
@@ -217,7 +237,7 @@ int tasks_parse(struct bytes text, struct arena *arena, task_list *ret_tasks, st
     struct err why = {0};
     int result = 0;
     for (size_t number = 1; result == 0 && bytes_take_line(&text, &line); number++) {
-        if (line.size && add_task(line, arena, &ids, &tasks, &why) < 0)
+        if (line.size && add_task(line, number, arena, &ids, &tasks, &why) < 0)
             result = err_set(err, "line %zu of the task file cannot be used: %s", number, why.message);
     }
     if (result == 0 && tasks.count == 0)

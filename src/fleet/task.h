@@ -32,6 +32,7 @@ struct task {
     VEC(struct argument) rules;          /* `limit memory=2G`, `env NAME=VALUE`, `net off` */
     VEC(struct task_variable) variables; /* the id among them */
     struct bytes line;                   /* as it stands in the file */
+    size_t number;                       /* of the line */
 };
 
 typedef VEC(struct task) task_list;

@@ -18,7 +18,8 @@
  * ends, and nothing is left of it. A plan that waited for longer than PLAN_KEEPS, or whose task is locked by another worker, is made again: a
  * policy that was changed in the meantime applies.
  *
- * The fleet's folder is hidden from the command, so no task reads or writes the results of another, wherever the folder lies.
+ * bawn's own folder for the fleet is hidden from every sandbox, and that of the results from the command: no task reads or writes the results
+ * of another, wherever they lie.
  */
 #include "fleet/work.h"
 
@@ -38,6 +39,7 @@
 #include "base/text.h"
 #include "base/timespec.h"
 #include "egress/rate.h"
+#include "fleet/bounds.h"
 #include "fleet/output.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
@@ -74,6 +76,15 @@ static void note_session(void *context, const char *session)
         return; /* an attempt that is killed then leaves its changes waiting */
 }
 
+/* Removes the copies that an earlier attempt left. A result that was set aside keeps its copy. */
+static void clear_copies(const struct attempt *attempt, const char *aside)
+{
+    int fd = attempt->output_fd;
+    unlinkat(fd, FLEET_PATCH, 0);
+    if (!fleet_has(attempt->folder_fd, aside) || renameat(fd, FLEET_RESULT, fd, aside) < 0)
+        unlinkat(fd, FLEET_RESULT, 0);
+}
+
 /* Notes the attempt, and removes what an earlier one left. */
 static int begin_attempt(struct attempt *attempt, struct arena *arena, struct err *err)
 {
@@ -87,7 +98,9 @@ static int begin_attempt(struct attempt *attempt, struct arena *arena, struct er
     attempt->number = earlier + 1;
     unlinkat(fd, "session", 0);
     unlinkat(fd, FLEET_PATCH, 0);
-    unlinkat(fd, FLEET_JOURNAL, 0);
+    unlinkat(attempt->output_fd, FLEET_JOURNAL, 0);
+    if (attempt->is_apart)
+        clear_copies(attempt, arena_printf(arena, "result.%" PRIu64 ".json", earlier));
     auto_fd int self = process_open(getpid());
     struct utsname machine = {0};
     const char *now = arena_printf(arena, "%d %" PRIu64 " %" PRIu64 " %s", getpid(),
@@ -100,9 +113,9 @@ static int begin_attempt(struct attempt *attempt, struct arena *arena, struct er
     return 0;
 }
 
-/* The rules of the fleet, then those of the task, which are stronger where both are limits or variables. */
-static void fill_request(const struct fleet *fleet, const struct task *task, struct arena *arena,
-                         struct run_request *request)
+/* The rules of the fleet, then those of the task, which tighten it or set variables (fleet/bounds.c). */
+static void fill_request(const struct fleet *fleet, const struct task *task, const char *workspace,
+                         struct arena *arena, struct run_request *request)
 {
     size_t count = 0;
     struct argument *rules =
@@ -111,10 +124,10 @@ static void fill_request(const struct fleet *fleet, const struct task *task, str
         rules[count++] = *rule;
     vec_each (const struct argument, rule, &task->rules)
         rules[count++] = *rule;
-    if (task->workspace)
-        rules[count++] =
-            (struct argument){VERB_WORKSPACE, path_clean(arena, fleet->directory, task->workspace)};
+    if (workspace)
+        rules[count++] = (struct argument){VERB_WORKSPACE, workspace};
     rules[count++] = (struct argument){VERB_HIDE, fleet->path};
+    request->unlinked = workspace;
     request->rules = rules;
     request->rule_count = count;
 }
@@ -145,7 +158,7 @@ static enum admission enter(struct worker *worker)
         return ADMISSION_FAILED;
     }
     return begin_attempt(attempt, worker->arena, worker->err) < 0 ||
-                   output_keep(&worker->output, attempt->folder_fd, worker->err) < 0
+                   output_keep(&worker->output, attempt->output_fd, worker->err) < 0
                ? ADMISSION_FAILED
                : ADMITTED;
 }
@@ -159,7 +172,7 @@ static void admit(struct worker *worker, bool waits)
     if (locked == 0) {
         worker->admission = enter(worker);
     } else if (errno != EWOULDBLOCK) {
-        err_sys(worker->err, errno, "cannot lock %s/%s", worker->fleet->path, worker->attempt.id);
+        err_sys(worker->err, errno, "cannot lock %s/%s", worker->fleet->own, worker->attempt.id);
         worker->admission = ADMISSION_FAILED;
     }
 }
@@ -222,9 +235,11 @@ static int run_task(const struct caller *caller, const struct task *task, struct
     struct attempt *attempt = &worker->attempt;
     struct arena *arena = worker->arena;
     struct caller there = *caller;
-    there.directory =
-        task->workspace ? path_clean(arena, fleet->directory, task->workspace) : fleet->directory;
-    fill_request(fleet, task, arena, request);
+    const char *workspace;
+    if (bounds_check(caller, fleet, task, arena, &workspace, err) < 0)
+        return -1;
+    there.directory = workspace ? workspace : fleet->directory;
+    fill_request(fleet, task, workspace, arena, request);
     request->command = task_command(task, fleet->command, arena, err);
     if (!request->command || output_begin(&worker->output, err) < 0)
         return -1;
@@ -253,7 +268,7 @@ static int open_rate(const struct fleet *fleet, struct arena *arena, struct err 
     int errnum = fd < 0 || fstat(fd, &status) < 0   ? errno
                  : status.st_size == RATE_FILE_SIZE ? 0
                                                     : posix_fallocate(fd, 0, RATE_FILE_SIZE);
-    return errnum ? err_sys(err, errnum, "cannot make %s/%s", fleet->path, name) : fd_take(&fd);
+    return errnum ? err_sys(err, errnum, "cannot make %s/%s", fleet->own, name) : fd_take(&fd);
 }
 
 /* A fleet makes as many sessions as it has tasks. */
@@ -273,7 +288,7 @@ static int work(const struct caller *caller, struct worker *worker, char *const 
     struct task task;
     const char *line = fleet_read(worker->arena, worker->attempt.folder_fd, "task.json", TASK_LARGEST);
     if (task_parse(bytes_of(line, strlen(line)), worker->arena, &task, err) < 0)
-        return err_set(err, "%s/%s/task.json is damaged", fleet->path, worker->attempt.id);
+        return err_set(err, "%s/%s/task.json is damaged", fleet->own, worker->attempt.id);
     struct run_request request = {.agent = fleet->agent,
                                   .degraded = fleet->degraded,
                                   .on = fleet->has_walls ? &fleet->on : NULL,
@@ -307,8 +322,15 @@ int fleet_work(const struct caller *caller, const struct fleet *fleet, const cha
         return -1;
     auto_fd int lock_fd = open_beneath(folder_fd, "lock", O_RDWR | O_CREAT, 0600);
     if (lock_fd < 0)
-        return err_sys(err, errno, "cannot lock %s/%s", fleet->path, id);
-    struct worker worker = {.attempt = {.id = id, .folder_fd = folder_fd, .engine_fd = words->tell_fd},
+        return err_sys(err, errno, "cannot lock %s/%s", fleet->own, id);
+    auto_fd int output_fd = fleet_open_output(fleet, id, true, err);
+    if (output_fd < 0)
+        return -1;
+    struct worker worker = {.attempt = {.id = id,
+                                        .folder_fd = folder_fd,
+                                        .output_fd = output_fd,
+                                        .is_apart = fleet_is_apart(fleet),
+                                        .engine_fd = words->tell_fd},
                             .fleet = fleet,
                             .arena = &arena,
                             .output = OUTPUT_NONE,

@@ -23,7 +23,10 @@ int fleet_work(const struct caller *caller, const struct fleet *fleet, const cha
 /* What a worker knows of an attempt besides the run itself. */
 struct attempt {
     const char *id;
-    int folder_fd, engine_fd;
+    int folder_fd; /* bawn's own */
+    int output_fd; /* of the results */
+    bool is_apart; /* the two are not the same */
+    int engine_fd;
     uint64_t number; /* 1 is the first */
     struct timespec began;
     uint64_t output_dropped;

@@ -45,6 +45,9 @@ bool rule_is_of_home(const struct rule *rule, const char *spelled);
 /* index.c: indexes the rules on hosts, variables, limits and the network mode. */
 void index_rules(struct policy *policy);
 
+/* Converts a share to bytes, in whole MiB and at least one, so that it can be compared with other amounts. */
+void limit_resolve_share(const struct policy *policy, struct rule *rule);
+
 /* certificates.c: adds rules for files that the caller's variables name. index_rules must run first: it says which pass. */
 enum { CERTIFICATE_VARIABLES = 12, CERTIFICATE_SETTINGS_MOST = 16 };
 void show_certificates(struct policy *policy);

@@ -201,7 +201,10 @@ static void add_workspace(struct policy *policy, struct spot spot, const char *p
                    place->kind == FILE_MISSING ? "there is no such directory" : "it is not a directory");
         return;
     }
-    const char *reason = objection(&policy->request, place->real);
+    const char *unlinked = policy->request.unlinked;
+    bool was_replaced = unlinked && strcmp(path, unlinked) == 0 && strcmp(path, place->real) != 0;
+    const char *reason = was_replaced ? "a part of the path was replaced by a symbolic link"
+                                      : objection(&policy->request, place->real);
     if (reason) {
         diag_error(diags, spot, remedy, "cannot make %s the workspace: %s", path, reason);
         return;

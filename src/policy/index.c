@@ -16,8 +16,7 @@ static void index_host(struct policy *policy, const struct rule *rule)
     *chain = entry;
 }
 
-/* Converts a share to bytes, in whole MiB and at least one, so that it can be compared with other amounts. */
-static void resolve_share(const struct policy *policy, struct rule *rule)
+void limit_resolve_share(const struct policy *policy, struct rule *rule)
 {
     const uint64_t mebibyte = 1u << 20;
     if (rule->verb != VERB_LIMIT || !rule->limit.share)
@@ -29,7 +28,7 @@ static void resolve_share(const struct policy *policy, struct rule *rule)
 void index_rules(struct policy *policy)
 {
     vec_each (struct rule, rule, &policy->rules) {
-        resolve_share(policy, rule);
+        limit_resolve_share(policy, rule);
         if (!policy_rule_counts(policy, rule))
             continue;
         if (rule->verb == VERB_SECRET || rule->verb == VERB_SECRETS)

@@ -29,15 +29,17 @@ struct policy_request {
     const char *directory;           /* the caller's current directory */
     const char *starts[START_COUNT]; /* HOME to RUNTIME; NULL: not set */
     const char *const *command;      /* as typed, ended by NULL; NULL: no command */
-    const char *agent;              /* use this agent's profile, whatever the command is (--agent); or NULL */
-    const char *extra_policy;       /* BAWN_POLICY, or NULL */
-    bool read_only;                 /* no rule makes a path of the host writable */
-    bool full_access;               /* everything that the caller may write is writable */
-    uint64_t memory;                /* of this machine, in bytes, to compute shares */
-    bool fresh_home;                /* the private home is removed at the end */
-    bool is_exact;                  /* a workspace is what is named, without the repository around it */
-    const char *workspace_remedy;   /* the hint if there can be no workspace; NULL: the default */
-    const char *const *environment; /* of the caller, NAME=VALUE, ended by NULL */
+    const char *agent;            /* use this agent's profile, whatever the command is (--agent); or NULL */
+    const char *extra_policy;     /* BAWN_POLICY, or NULL */
+    bool read_only;               /* no rule makes a path of the host writable */
+    bool full_access;             /* everything that the caller may write is writable */
+    uint64_t memory;              /* of this machine, in bytes, to compute shares */
+    bool fresh_home;              /* the private home is removed at the end */
+    bool is_exact;                /* a workspace is what is named, without the repository around it */
+    const char *workspace_remedy; /* the hint if there can be no workspace; NULL: the default */
+    const char
+        *unlinked; /* a workspace that was found without symlinks: a link on the way is an error; or NULL */
+    const char *const *environment;               /* of the caller, NAME=VALUE, ended by NULL */
     const char *(*own_path)(struct arena *arena); /* of bawn itself; NULL: not known */
     const char *no_vault; /* why secrets cannot stay outside on this machine; NULL: they can */
     const struct argument *arguments;

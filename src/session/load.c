@@ -1,5 +1,7 @@
 #include "session/load.h"
 
+#include <string.h>
+
 #include "base/path.h"
 #include "policy/decide.h"
 #include "report/messages.h"
@@ -76,6 +78,16 @@ int load_request(const struct caller *caller, struct loaded *loaded)
     return 0;
 }
 
+const char *load_path(struct loaded *loaded, const char *typed)
+{
+    const struct policy_request *request = &loaded->request;
+    const char *path = path_clean(&loaded->arena, request->directory, typed),
+               *spelled = request->home_spelled;
+    return path_is_beneath(path, spelled)
+               ? arena_printf(&loaded->arena, "%s%s", request->home, path + strlen(spelled))
+               : path;
+}
+
 int load_policy(const struct caller *caller, const struct run_request *asked, struct loaded *loaded)
 {
     int status = load_request(caller, loaded);
@@ -94,6 +106,7 @@ int load_policy(const struct caller *caller, const struct run_request *asked, st
     request->fresh_home = asked->fresh_home;
     request->is_exact = asked->is_exact;
     request->workspace_remedy = asked->workspace_remedy;
+    request->unlinked = asked->unlinked;
     request->command = asked->command && *asked->command ? asked->command : NULL;
     request->agent = asked->agent;
     policy_compose(request, &loaded->arena, &loaded->policy, &loaded->diags);

@@ -19,6 +19,7 @@ struct run_request {
     const char *agent;            /* use this agent's profile; NULL: the one that matches the command */
     bool is_exact;                /* the workspace is what a rule names, without the repository around it */
     const char *workspace_remedy; /* hint if there is no workspace; NULL: name one with --workspace */
+    const char *unlinked;         /* a workspace that is reached through no symlink; or NULL */
     wall_set degraded;            /* walls that may be given up */
     const enum foundation *on;    /* NULL: namespaces where they can be had, otherwise Landlock */
     bool read_only, full_access, fresh_home, nested;
@@ -62,6 +63,9 @@ struct loaded {
 
 /* Finds home and folders, without a policy. Returns 0, or the exit status after saying what is wrong. */
 int load_request(const struct caller *caller, struct loaded *loaded);
+
+/* A path that the user typed, absolute. A home that is spelled through a symlink becomes the real one; no other link is resolved. */
+const char *load_path(struct loaded *loaded, const char *typed);
 
 /* Composes the policy that applies here. Mistakes are collected and not yet said. */
 int load_policy(const struct caller *caller, const struct run_request *asked, struct loaded *loaded);

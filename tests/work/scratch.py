@@ -10,6 +10,7 @@ caller's home is never touched.
 """
 import contextlib
 import ctypes
+import hashlib
 import os
 import pathlib
 import pty
@@ -245,6 +246,11 @@ def tools(place):
     with tempfile.TemporaryDirectory(prefix="tools-", dir=folder) as made:
         os.chmod(made, 0o755)
         yield pathlib.Path(made)
+
+
+def own_folder(place, out):
+    """Where bawn keeps what it obeys of the fleet whose results lie there."""
+    return place.home / ".local/state/bawn/fleets" / ("@" + hashlib.sha256(str(out).encode()).hexdigest())
 
 
 class Project:
