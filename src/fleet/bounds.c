@@ -108,6 +108,8 @@ static int judge_workspace(struct policy *policy, const struct fleet *fleet, con
     const struct fs_place *place = NULL;
     if (fs_resolve(policy->request.fs, path, &place, err) < 0)
         return -1;
+    if (strpbrk(place->real, "*?[]\\$"))
+        return err_set(err, "its workspace %s has a character that is special in rules", task->workspace);
     bool is_missing = place->kind == FILE_MISSING; /* the task will fail */
     if (!policy_in_named(policy, place->real) ||
         (!is_missing && decide_path(policy, place->real, NULL).access != ACCESS_WRITE))

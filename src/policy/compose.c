@@ -196,7 +196,7 @@ static void add_found_git(struct policy *policy)
 }
 
 /*
- * The folder of a fleet says what `bawn fleet retry` runs and `bawn fleet apply` applies. So a run in a workspace around it only reads it. It is
+ * The results of a fleet, among them patches, are read by people and their scripts. So a run in a workspace around them only reads them. They are
  * written outside meanwhile, which a freeze would take for an attack.
  */
 static void keep_fleets(struct policy *policy)
