@@ -74,12 +74,11 @@ static void keep_places(const struct buf *places, const char *state, struct aren
     struct err ignored; /* what cannot be removed is left */
     auto_fd int fleets_fd = open_directory_at(AT_FDCWD, fleets_folder(arena, state));
     for (const char *path = buf_text(places); path < places->bytes + places->size; path += strlen(path) + 1) {
-        if (strcmp(path, buf_text(out)) == 0)
-            continue;
-        if (access(path, F_OK) == 0 || errno != ENOENT)
+        bool is_there = access(path, F_OK) == 0 || errno != ENOENT;
+        const char *own = path_name(fleet_own_folder(arena, state, path));
+        if (is_there && strcmp(path, buf_text(out)) != 0)
             buf_add(out, path, strlen(path) + 1);
-        else if (fleets_fd < 0 ||
-                 remove_tree(fleets_fd, path_name(fleet_own_folder(arena, state, path)), &ignored) < 0)
+        if (!is_there && fleets_fd >= 0 && remove_tree(fleets_fd, own, &ignored) < 0)
             continue;
     }
 }
