@@ -215,8 +215,8 @@ static int cmd_run_fleet(const struct world *world, const struct args *args)
     fleet.has_walls = args->walls != NULL;
     fleet.on = args->on;
     fleet.command = args->command;
-    fleet.path =
-        args->out ? load_path(&loaded, args->out) : default_folder(&fleet.arena, &loaded, args->words.at[1]);
+    fleet.path = args->out ? load_path(&fleet.arena, &loaded.request, args->out)
+                           : default_folder(&fleet.arena, &loaded, args->words.at[1]);
     add_rules(args, &fleet);
     if (bounds_check_all(&world->caller, &fleet, &tasks, &err) < 0 ||
         fleet_make(&fleet, loaded.request.starts[START_STATE], &tasks, &err) < 0)
@@ -464,8 +464,8 @@ static int act_on(const struct world *world, const struct args *args, size_t ver
     int status = load_request(&world->caller, &loaded);
     if (status)
         return status;
-    if (fleet_open(load_path(&loaded, args->words.at[1]), loaded.request.starts[START_STATE], &chosen.fleet,
-                   &err) < 0)
+    if (fleet_open(load_path(&loaded.arena, &loaded.request, args->words.at[1]),
+                   loaded.request.starts[START_STATE], &chosen.fleet, &err) < 0)
         return say_err(world, &err);
     chosen.is_named = args->words.count > 2;
     chosen.ids = chosen.is_named ? args->words.at + 2 : chosen.fleet.ids.at;

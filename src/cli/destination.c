@@ -2,21 +2,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/path.h"
 #include "kernel/beneath.h"
+#include "session/load.h"
 
 int destination_open(struct arena *arena, const struct policy_request *request, const char *asked,
                      const char *name, const char **ret_path, struct err *err)
 {
-    const char *spelled = request->home_spelled;
-    const char *path = path_clean(arena, request->directory, asked);
-    if (path_is_beneath(path, spelled))
-        path = arena_printf(arena, "%s%s", request->home, path + strlen(spelled));
+    const char *path = load_path(arena, request, asked);
     auto_fd int there_fd = open_absolute(path, O_RDONLY | O_DIRECTORY);
     if (there_fd >= 0 && name) {
         *ret_path = path_join(arena, path, name);

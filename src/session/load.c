@@ -78,14 +78,11 @@ int load_request(const struct caller *caller, struct loaded *loaded)
     return 0;
 }
 
-const char *load_path(struct loaded *loaded, const char *typed)
+const char *load_path(struct arena *arena, const struct policy_request *request, const char *typed)
 {
-    const struct policy_request *request = &loaded->request;
-    const char *path = path_clean(&loaded->arena, request->directory, typed),
-               *spelled = request->home_spelled;
-    return path_is_beneath(path, spelled)
-               ? arena_printf(&loaded->arena, "%s%s", request->home, path + strlen(spelled))
-               : path;
+    const char *path = path_clean(arena, request->directory, typed), *spelled = request->home_spelled;
+    return path_is_beneath(path, spelled) ? arena_printf(arena, "%s%s", request->home, path + strlen(spelled))
+                                          : path;
 }
 
 int load_policy(const struct caller *caller, const struct run_request *asked, struct loaded *loaded)

@@ -65,7 +65,7 @@ struct loaded {
 int load_request(const struct caller *caller, struct loaded *loaded);
 
 /* A path that the user typed, absolute. A home that is spelled through a symlink becomes the real one; no other link is resolved. */
-const char *load_path(struct loaded *loaded, const char *typed);
+const char *load_path(struct arena *arena, const struct policy_request *request, const char *typed);
 
 /* Composes the policy that applies here. Mistakes are collected and not yet said. */
 int load_policy(const struct caller *caller, const struct run_request *asked, struct loaded *loaded);
