@@ -19,7 +19,7 @@ int hold_may_give(const struct hold *hold, const char *path, struct err *err)
                 alias_find_in(hold, content, path, &alias, err) < 0)
                 return -1;
             if (alias)
-                return err_set(err, "%s is the same file (a hard link) as %s, which is frozen", alias,
+                return err_set(err, "%.500s is the same file (a hard link) as %s, which is frozen", alias,
                                content->path);
         }
     }

@@ -34,7 +34,8 @@
  *
  *   1. `before` is read by hold_read(), before the command begins. It holds nothing that the command could have written. Without it nothing
  *      is compared: no command has begun.
- *   2. A frozen file with a second name in a writable tree is refused by hold_read(): a pin holds one name only.
+ *   2. A frozen file with a second name in a writable tree is refused by hold_read(): a pin holds one name only. So is one with a second
+ *      name somewhere, where a part of the trees cannot be searched. One whose second name lies elsewhere is compared at the end.
  *   3. While a path is FALLEN, changes by the host and by the sandbox cannot be told apart. Of git's files, changes that make git
  *      run something new are moved aside and the file is restored from `before`. Everything else stays and is reported.
  *   4. A process inside can keep a file open that it opened while the path was FALLEN. So a path that fell is compared with
@@ -99,8 +100,10 @@ static int check_aliases(struct hold *hold, const struct frozen *frozen, struct 
         if (S_ISREG(content->mode) && content->links > 1 && alias_find(hold, content, &alias, err) < 0)
             return -1;
         if (alias) {
-            err_set(err, "%s cannot be frozen: %s is the same file (a hard link) and could be written",
-                    content->path, alias);
+            err_set(
+                err,
+                "%s cannot be frozen: it is the same file (a hard link) as %.500s, and could be written there",
+                content->path, alias);
             return err_hint(err, "make one of them a separate file: cp -p %s x && mv x %s", content->path,
                             content->path);
         }
@@ -290,13 +293,16 @@ static void decide_replaced(struct hold *hold, const struct file_content *before
         hold_note(hold, "not-held", path, arena_str(hold->arena, err.message));
         return;
     }
+    bool has_other_name = before && before->links > 1 && before->inode == after->inode;
     hold_note(hold, "held", path,
-              arena_printf(
-                  hold->arena,
-                  "%s was changed while its protection was off for a moment, by the host or from inside%s%s: "
-                  "bawn restored the earlier file, and `bawn held %s` shows the changed one",
-                  path, *setting && is_config ? ", and sets " : "", is_config ? setting : "",
-                  hold->session->name));
+              arena_printf(hold->arena,
+                           "%s was changed %s, by the host or from inside%s%s: "
+                           "bawn restored the earlier file, and `bawn held %s` shows the changed one",
+                           path,
+                           has_other_name ? "by another of its names (a hard link)"
+                                          : "while its protection was off for a moment",
+                           *setting && is_config ? ", and sets " : "", is_config ? setting : "",
+                           hold->session->name));
 }
 
 /* Without namespaces, bawn itself or another session may have taken the right to write, and given it back. */
@@ -389,11 +395,21 @@ void hold_fell(struct hold *hold, size_t operation)
     decide_fallen(hold, frozen);
 }
 
+/* A pin holds one name, so a file that has another may have been written, though its pin never fell. */
+static bool has_other_names(const struct frozen *frozen)
+{
+    vec_each (const struct file_content, content, &frozen->before) {
+        if (S_ISREG(content->mode) && content->links > 1)
+            return true;
+    }
+    return false;
+}
+
 void hold_look_at_fallen(struct hold *hold)
 {
-    for (size_t i = 0; i < hold->frozen.count; i++) {
-        if (hold->frozen.at[i].fell || was_replaced(hold, &hold->frozen.at[i]))
-            decide_fallen(hold, &hold->frozen.at[i]);
+    vec_each (const struct frozen, frozen, &hold->frozen) {
+        if (frozen->fell || was_replaced(hold, frozen) || has_other_names(frozen))
+            decide_fallen(hold, frozen);
     }
 }
 

@@ -82,7 +82,7 @@ int hold_read(struct hold *hold, struct err *err) must_check;
 
 /*
  * alias.c: a second name of the file, a hard link, in a tree that the command may write; NULL where there is none. A mount
- * holds one name. Walks the writable trees, so call it only for files with several names. Fails where a directory could not
+ * holds one name. Walks the writable trees, so call it only for files with several names. Fails where a part of them could not
  * be searched.
  */
 int alias_find(const struct hold *hold, const struct file_content *content, const char **ret_alias,

@@ -1,10 +1,14 @@
-/* Stubs, what is held aside, and contents: the file operations of src/hold/, on a made-up folder. */
+/* Stubs, what is held aside, contents and second names: the file operations of src/hold/, on a made-up folder. */
 #include <errno.h>
+#include <fcntl.h>
+#include <string.h>
 
 #include "base/fd.h"
 #include "hold/aside.h"
 #include "hold/content.h"
+#include "hold/hold.h"
 #include "hold/stub.h"
+#include "kernel/directories.h"
 #include "machine.h"
 #include "unit.h"
 
@@ -113,6 +117,48 @@ TEST(what_a_killed_session_left_is_tidied_and_what_runs_is_not)
     CHECK(is_there("/g/hooks"));
     CHECK_INT(records(), 1);
     stubs_release(&running);
+    machine_remove();
+}
+
+/* Makes directories in one another, each with a second one beside it. Returns the innermost. */
+static int make_deep(const char *top, unsigned depth)
+{
+    int at = open(place_of(top), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (unsigned i = 0; at >= 0 && i < depth; i++) {
+        int made = mkdirat(at, "beside", 0700) < 0 || mkdirat(at, "deep", 0700) < 0
+                       ? -1
+                       : openat(at, "deep", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        close(at);
+        at = made;
+    }
+    return at;
+}
+
+TEST(a_second_name_is_found_where_its_path_is_longer_than_the_kernel_takes)
+{
+    enum { DEEP = 1000 };
+    machine_make();
+    machine_put("/g/config", "x");
+    machine_put("/tree/file", "x");
+    struct hold hold = {.arena = &arena};
+    file_contents frozen = {0};
+    struct err err = {0};
+    content_add(&arena, place_of("/g/config"), &frozen);
+    auto_fd int deepest = make_deep("/tree", DEEP);
+    CHECK(deepest >= 0);
+    const char *alias = NULL;
+    CHECK_INT(alias_find_in(&hold, &frozen.at[0], place_of("/tree"), &alias, &err), 0);
+    CHECK(alias == NULL);
+    CHECK_INT(linkat(AT_FDCWD, place_of("/g/config"), deepest, "x", 0), 0);
+    CHECK_INT(alias_find_in(&hold, &frozen.at[0], place_of("/tree"), &alias, &err), 0);
+    CHECK(alias && strlen(alias) > DEEP * strlen("/deep") &&
+          strcmp(alias + strlen(alias) - 7, "/deep/x") == 0);
+    CHECK_INT(alias_find_in(&hold, &frozen.at[0], place_of("/g"), &alias, &err), 0);
+    CHECK(alias == NULL); /* its own name is none */
+    CHECK_INT(alias_find_in(&hold, &frozen.at[0], place_of("/none"), &alias, &err), 0);
+    vec_free(&frozen);
+    auto_fd int machine_fd = open(machine.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    CHECK_INT(remove_tree(machine_fd, "tree", &err), 0); /* nftw() takes no such path */
     machine_remove();
 }
 
