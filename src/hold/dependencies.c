@@ -65,8 +65,12 @@ bool dependencies_leave(struct flags *flags, const char *folder, const struct ne
 {
     if (!folder || change->before || !is_flagged_by_name(flags, change->now->path))
         return false;
-    vec_push(&flags->left,
-             (struct dependency_file){folder, arena_str(flags->hold->arena, change->now->path)});
+    /* Each installation makes something in the folder itself: that alone makes nothing in it new. */
+    struct file_content before;
+    if (past_find(&flags->past, flags->hold->arena, change->now, &before) == PAST_NOTHING ||
+        flags_came_since(flags, change->now, folder))
+        vec_push(&flags->left,
+                 (struct dependency_file){folder, arena_str(flags->hold->arena, change->now->path)});
     return true;
 }
 

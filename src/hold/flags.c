@@ -262,6 +262,78 @@ bool flags_is_since(const struct flags *flags, struct timespec time)
     return timespec_order(time, flags->start) >= 0;
 }
 
+/* When something in a directory changed last, or its own name. */
+struct directory_time {
+    bool is_fixed; /* the command could neither make nor rename it */
+    struct timespec changed;
+};
+
+/* Does it lie above a path that is pinned? Then it is a mount point, or its name is guarded as one. */
+static bool has_pin_inside(const struct hold *hold, const char *directory)
+{
+    for (size_t i = 0; i < hold->plan->operations.count; i++) {
+        if (hold->plan->operations.at[i].kind == OP_FREEZE && !hold_operation(hold, i).missing &&
+            path_is_inside(hold->plan->operations.at[i].path, directory))
+            return true;
+    }
+    return false;
+}
+
+static bool is_top(const struct hold *hold, const char *directory)
+{
+    vec_each (const struct operation, tree, &hold->plan->operations) {
+        if (is_tree(tree) && strcmp(tree->path, directory) == 0)
+            return true;
+    }
+    vec_each (const struct given_tree, given, &hold->given) {
+        if (given->is_written && strcmp(given->path, directory) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* So is the top of a tree. What lies in none cannot be written at all. */
+static bool is_fixed(const struct hold *hold, const char *directory)
+{
+    bool is_inside = false;
+    vec_each (const struct operation, tree, &hold->plan->operations)
+        is_inside |= is_tree(tree) && path_is_inside(directory, tree->path);
+    vec_each (const struct given_tree, given, &hold->given)
+        is_inside |= given->is_written && path_is_inside(directory, given->path);
+    return !is_inside || is_top(hold, directory) || has_pin_inside(hold, directory);
+}
+
+static const struct directory_time *time_of(struct flags *flags, const char *directory)
+{
+    void **place = map_at(&flags->directories, directory, strlen(directory));
+    if (*place)
+        return *place;
+    struct directory_time *time = *place = arena_new(flags->hold->arena, struct directory_time);
+    struct stat status;
+    bool is_known = lstat(directory, &status) == 0;
+    time->is_fixed = is_fixed(flags->hold, directory);
+    time->changed = is_known ? status.st_ctim : (struct timespec){.tv_sec = INT64_MAX};
+    return time;
+}
+
+bool flags_came_since(struct flags *flags, const struct file_content *now, const char *top)
+{
+    struct arena *arena = flags->hold->arena;
+    if (flags_is_since(flags, now->changed))
+        return true;
+    for (const char *at = path_parent(arena, now->path); !top || strcmp(at, top) != 0;
+         at = path_parent(arena, at)) {
+        const struct directory_time *time = time_of(flags, at);
+        if (time->is_fixed)
+            return false;
+        if (flags_is_since(flags, time->changed))
+            return true;
+        if (strcmp(path_name(at), ".git") == 0)
+            return false; /* it was named as a new repository when it became one, wherever it is moved since */
+    }
+    return false;
+}
+
 bool flags_is_new(struct flags *flags, const struct file_content *now, const struct file_content **ret_before)
 {
     struct arena *arena = flags->hold->arena;
@@ -278,7 +350,7 @@ bool flags_is_new(struct flags *flags, const struct file_content *now, const str
     }
     *ret_before = before;
     return before ? !content_equal(before, now)
-                  : answer == PAST_NOTHING || flags_is_since(flags, now->changed);
+                  : answer == PAST_NOTHING || flags_came_since(flags, now, NULL);
 }
 
 void flags_add_change(struct flags *flags, struct new_content change)
@@ -372,6 +444,7 @@ void flags_free(struct flags *flags)
     map_free(&flags->names);
     map_free(&flags->ways);
     map_free(&flags->changed);
+    map_free(&flags->directories);
     vec_free(&flags->name_patterns);
     vec_free(&flags->before);
     past_free(&flags->past);

@@ -63,7 +63,8 @@ struct flags {
     bool first[UCHAR_MAX + 1];       /* bytes with which one of these names begins … */
     bool last[UCHAR_MAX + 1];        /* … or, where it begins with a wildcard, ends */
     new_contents changes;
-    struct map changed; /* their paths */
+    struct map changed;     /* their paths */
+    struct map directories; /* when those changed that flags_came_since() looked at */
     sighting_list sightings;
     VEC(struct dependency_file) left; /* those of one folder in a row; `folder` is the same pointer */
     VEC(const char *) cleared;        /* held because they stood where the folder of a deleted file was */
@@ -71,6 +72,13 @@ struct flags {
 
 /* Was it changed, by the kernel's own time, since the command was started? */
 bool flags_is_since(const struct flags *flags, struct timespec time);
+
+/*
+ * Could it have come to its path since the start? A directory that is renamed takes its files along, and their times stay as they were. So
+ * the directories above it count too, up to the first that the command cannot rename, or to `top` (NULL: none). A directory in which
+ * something else was made counts as well. To be asked where nothing is known of the past.
+ */
+bool flags_came_since(struct flags *flags, const struct file_content *now, const char *top);
 
 /* Is this not what lay there at the start? Says also what did, as far as that is known; NULL otherwise. */
 bool flags_is_new(struct flags *flags, const struct file_content *now,

@@ -58,18 +58,26 @@ static struct file_content content_of(const struct found *found)
                                  .length = (uint64_t)found->status.st_size};
 }
 
+static enum past_answer past_of(struct judging *judging, const struct found *found)
+{
+    struct file_content now = content_of(found), before;
+    return past_find(&judging->flags->past, judging->flags->hold->arena, &now, &before);
+}
+
 /* Was nothing at this path at the start, as far as that is known? */
 static bool was_missing(struct judging *judging, const struct found *found)
 {
-    struct file_content now = content_of(found), before;
-    return past_find(&judging->flags->past, judging->flags->hold->arena, &now, &before) == PAST_NOTHING;
+    return past_of(judging, found) == PAST_NOTHING;
 }
 
 /* Could it be new? Asked before anything is read. */
 static bool may_be_new(struct judging *judging, const struct found *found)
 {
-    return judging->all_are_new || flags_is_since(judging->flags, found->status.st_ctim) ||
-           was_missing(judging, found);
+    const struct file_content now = content_of(found);
+    if (judging->all_are_new || flags_is_since(judging->flags, now.changed))
+        return true;
+    enum past_answer answer = past_of(judging, found);
+    return answer == PAST_NOTHING || (answer == PAST_UNKNOWN && flags_came_since(judging->flags, &now, NULL));
 }
 
 /* --- what is held ------------------------------------------------------------------------------------------------------------ */
@@ -190,7 +198,7 @@ static void walk(struct judging *judging, int directory_fd, const char *inner, u
 static bool is_quiet(struct judging *judging, const struct found *found)
 {
     return text_starts_with(found->inner, "objects/") && !text_starts_with(found->inner, "objects/info") &&
-           !judging->all_are_new && !flags_is_since(judging->flags, found->status.st_ctim);
+           !may_be_new(judging, found);
 }
 
 static void descend(struct judging *judging, const struct found *found, unsigned depth)
