@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,20 +18,17 @@
 
 enum { DEEPEST = 64, MOST_OF_ONE_NAME = 1000, MOST_LISTED = 10000 };
 
-static int move_entry(int from_fd, const char *name, int to_fd, const char *new_name, unsigned depth);
-
-static int move_directory(int from_fd, const char *name, int to_fd, const char *new_name, unsigned depth)
+/* Opens a file whose mode keeps its owner from reading it, too. */
+static int open_to_read(int parent_fd, const char *name, mode_t mode)
 {
-    if (depth > DEEPEST || mkdirat(to_fd, new_name, 0700) < 0)
+    enum { FLAGS = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC };
+    int fd = openat(parent_fd, name, FLAGS);
+    if (fd >= 0 || errno != EACCES)
+        return fd;
+    auto_fd int place = openat(parent_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (place < 0 || chmod(fd_path(place).text, (mode & 0777) | S_IRUSR) < 0)
         return -1;
-    auto_fd int inner_to = open_directory_at(to_fd, new_name);
-    auto_dir DIR *directory = directories_take(open_directory_at(from_fd, name));
-    int result = inner_to < 0 || !directory ? -1 : 0, trouble = 0;
-    for (const struct dirent *entry; result == 0 && (entry = directories_next(directory, &trouble));)
-        result = move_entry(dirfd(directory), entry->d_name, inner_to, entry->d_name, depth + 1);
-    if (trouble)
-        errno = trouble;
-    return result < 0 || trouble ? -1 : unlinkat(from_fd, name, AT_REMOVEDIR);
+    return openat(parent_fd, name, FLAGS);
 }
 
 /* Copies at most the size from `status`: a process that keeps writing cannot keep bawn here. */
@@ -38,7 +36,7 @@ static int copy_file(int from_fd, const char *name, int to_fd, const char *new_n
                      const struct stat *status)
 {
     enum { PART = 1 << 20 };
-    auto_fd int from = openat(from_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    auto_fd int from = open_to_read(from_fd, name, status->st_mode);
     auto_fd int to = from < 0 ? -1
                               : openat(to_fd, new_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                                        status->st_mode & 0777);
@@ -48,41 +46,94 @@ static int copy_file(int from_fd, const char *name, int to_fd, const char *new_n
     return copied < 0 ? -1 : 0;
 }
 
-/* Moves between file systems: copies, then removes the original. */
-static int move_entry(int from_fd, const char *name, int to_fd, const char *new_name, unsigned depth)
+static int copy_link(int from_fd, const char *name, int to_fd, const char *new_name)
+{
+    char target[PATH_LONGEST];
+    ssize_t size = readlinkat(from_fd, name, target, sizeof(target) - 1);
+    if (size < 0)
+        return -1;
+    target[size] = '\0';
+    return symlinkat(target, to_fd, new_name);
+}
+
+static int copy_entry(int from_fd, const char *name, int to_fd, const char *new_name, unsigned depth);
+
+static int copy_directory(int from_fd, const char *name, int to_fd, const char *new_name, unsigned depth)
+{
+    if (depth > DEEPEST)
+        errno = ENAMETOOLONG;
+    if (depth > DEEPEST || mkdirat(to_fd, new_name, 0700) < 0)
+        return -1;
+    auto_fd int inner_to = open_directory_at(to_fd, new_name);
+    auto_dir DIR *directory = directories_take(directories_open_up(from_fd, name, S_IRWXU));
+    int result = inner_to < 0 || !directory ? -1 : 0, trouble = 0;
+    for (const struct dirent *entry; result == 0 && (entry = directories_next(directory, &trouble));)
+        result = copy_entry(dirfd(directory), entry->d_name, inner_to, entry->d_name, depth + 1);
+    if (trouble)
+        errno = trouble;
+    return trouble ? -1 : result;
+}
+
+static int copy_entry(int from_fd, const char *name, int to_fd, const char *new_name, unsigned depth)
 {
     struct stat status;
     if (fstatat(from_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
         return -1;
     if (S_ISDIR(status.st_mode))
-        return move_directory(from_fd, name, to_fd, new_name, depth);
-    if (S_ISLNK(status.st_mode)) {
-        char target[PATH_LONGEST];
-        ssize_t size = readlinkat(from_fd, name, target, sizeof(target) - 1);
-        if (size < 0)
-            return -1;
-        target[size] = '\0';
-        if (symlinkat(target, to_fd, new_name) < 0)
-            return -1;
-    } else if (S_ISREG(status.st_mode) ? copy_file(from_fd, name, to_fd, new_name, &status) < 0
-                                       : mknodat(to_fd, new_name, status.st_mode, status.st_rdev) < 0) {
-        return -1;
-    }
-    return unlinkat(from_fd, name, 0);
+        return copy_directory(from_fd, name, to_fd, new_name, depth);
+    if (S_ISLNK(status.st_mode))
+        return copy_link(from_fd, name, to_fd, new_name);
+    return S_ISREG(status.st_mode) ? copy_file(from_fd, name, to_fd, new_name, &status)
+                                   : mknodat(to_fd, new_name, status.st_mode, status.st_rdev);
 }
 
+/* Moves between file systems: copies all of it, and then removes the original. A copy that is not whole is removed. */
+static int move_over(int from_fd, const char *name, int to_fd, const char *new_name)
+{
+    struct err ignored;
+    struct stat status;
+    if (fstatat(to_fd, new_name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
+        errno = EEXIST;
+        return -1;
+    }
+    if (copy_entry(from_fd, name, to_fd, new_name, 0) == 0)
+        return remove_tree(from_fd, name, &ignored);
+    int why = errno;
+    if (why != EEXIST && remove_tree(to_fd, new_name, &ignored) < 0)
+        why = ignored.errnum;
+    errno = why;
+    return -1;
+}
+
+/* Moves within a file system. Fails with EXDEV where these are two. */
 static int move(int from_fd, const char *name, int to_fd, const char *new_name)
 {
     if (renameat2(from_fd, name, to_fd, new_name, RENAME_NOREPLACE) == 0)
         return 0;
-    if (errno == EACCES && directories_allow_owner(from_fd, S_IRWXU) == 0) {
+    int why = errno;
+    if ((why == EACCES || why == EXDEV) && directories_allow_owner(from_fd, S_IRWXU) == 0) {
         /* The directory, or the one that moves, was made unwritable to prevent this. */
         auto_fd int inner = directories_open_up(from_fd, name, S_IRWXU);
         (void)inner;
         if (renameat2(from_fd, name, to_fd, new_name, RENAME_NOREPLACE) == 0)
             return 0;
+        why = errno;
     }
-    return errno == EXDEV ? move_entry(from_fd, name, to_fd, new_name, 0) : -1;
+    errno = why;
+    return -1;
+}
+
+/*
+ * Renames it where it stands, to a name that no program obeys: that needs no room and leaves no file system. Returns the new name, or NULL.
+ * Nothing inside can have taken a name that is drawn by lot.
+ */
+static const char *make_inert(struct arena *arena, int parent_fd, const char *name)
+{
+    unsigned lot = 0;
+    if (getrandom(&lot, sizeof(lot), 0) < 0)
+        return NULL;
+    const char *inert = arena_printf(arena, "%.200s.bawn-held-%08x", name, lot);
+    return move(parent_fd, name, parent_fd, inert) == 0 ? inert : NULL;
 }
 
 static const char *folder_name(struct arena *arena, int number)
@@ -116,29 +167,54 @@ static int first_free(struct arena *arena, int session_fd, const char *path)
     return found;
 }
 
+/*
+ * Moves it below the session's folder, under the first number that is free. On another file system it loses its name first, so that it is not
+ * obeyed while it is copied, nor if that fails.
+ */
+static int move_to_held(struct arena *arena, int session_fd, const char *path, int parent_fd,
+                        const char **name)
+{
+    int number = first_free(arena, session_fd, path), parent_size = (int)path_parent_size(path, strlen(path));
+    for (errno = EEXIST; number <= MOST_OF_ONE_NAME; number++) {
+        const char *folder = arena_printf(arena, "%s%.*s", folder_name(arena, number), parent_size, path);
+        auto_fd int held_fd = directories_make_beneath(session_fd, folder);
+        if (held_fd >= 0 && move(parent_fd, *name, held_fd, path_name(path)) == 0)
+            return 0;
+        if (held_fd >= 0 && errno == EXDEV) {
+            const char *inert = *name == path_name(path) ? make_inert(arena, parent_fd, *name) : NULL;
+            *name = inert ? inert : *name;
+            if (move_over(parent_fd, *name, held_fd, path_name(path)) == 0)
+                return 0;
+        }
+        /* The place is taken, perhaps by a file where a directory is needed: try the next number. */
+        if (errno != EEXIST && errno != ENOTDIR && errno != ELOOP)
+            break;
+    }
+    return -1;
+}
+
 int aside_move(struct arena *arena, int session_fd, const char *path, struct err *err)
 {
     struct stat status;
     const char *name = path_name(path);
-    int parent_size = (int)path_parent_size(path, strlen(path));
     auto_fd int parent_fd = open_parent_absolute(path);
     if (parent_fd < 0 || fstatat(parent_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0) {
         bool is_gone = errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
         return is_gone ? 0 : err_sys(err, errno, "cannot move %s aside", path);
     }
-    int number = first_free(arena, session_fd, path);
-    for (errno = EEXIST; number <= MOST_OF_ONE_NAME; number++) {
-        const char *folder = arena_printf(arena, "%s%.*s", folder_name(arena, number), parent_size, path);
-        auto_fd int held_fd = directories_make_beneath(session_fd, folder);
-        if (held_fd >= 0 && move(parent_fd, name, held_fd, name) == 0)
-            return 1;
-        if (held_fd >= 0 && errno == ENOENT)
-            return 0;
-        /* The place is taken, perhaps by a file where a directory is needed: try the next number. */
-        if (errno != EEXIST && errno != ENOTDIR && errno != ELOOP)
-            break;
-    }
-    return err_sys(err, errno, "cannot move %s aside", path);
+    if (move_to_held(arena, session_fd, path, parent_fd, &name) == 0)
+        return 1;
+    int why = errno;
+    if (why == ENOENT && name == path_name(path))
+        return 0;
+    const char *inert = name != path_name(path) ? name
+                        : why == EEXIST         ? NULL
+                                                : make_inert(arena, parent_fd, name);
+    if (!inert)
+        return err_sys(err, why, "cannot move %s aside", path);
+    err_sys(err, why, "cannot move %s aside, so it was renamed to %s", path, inert);
+    err_hint(err, "look at it there, and remove it or rename it back");
+    return ASIDE_RENAMED;
 }
 
 static void find_below(struct arena *arena, int directory_fd, const struct held *above, unsigned depth,
@@ -214,7 +290,8 @@ int aside_return(struct arena *arena, int session_fd, const char *path, struct e
         return held_fd < 0 ? err_sys(err, errno, "cannot open what is held for %s", path) : -1;
     auto_fd int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     auto_fd int parent_fd = directories_make_beneath(root_fd, path_parent(arena, path) + 1);
-    if (parent_fd < 0 || move(held_fd, name, parent_fd, name) < 0)
-        return err_sys(err, errno, "cannot put %s back", path);
-    return 0;
+    int result = parent_fd < 0 ? -1 : move(held_fd, name, parent_fd, name);
+    if (result < 0 && parent_fd >= 0 && errno == EXDEV)
+        result = move_over(held_fd, name, parent_fd, name);
+    return result < 0 ? err_sys(err, errno, "cannot put %s back", path) : 0;
 }

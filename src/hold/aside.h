@@ -1,6 +1,7 @@
 /*
  * Moves files out of the way into a session's folder, and back. They lie below held/ under the path that they had; where
- * one of that path is held already, below held-2/, held-3/ and so on. Nothing is ever deleted, replaced or followed.
+ * one of that path is held already, below held-2/, held-3/ and so on. Nothing is ever deleted, replaced or followed. Where the session's
+ * folder is on another file system, all is copied before the original goes.
  */
 #pragma once
 
@@ -8,7 +9,11 @@
 #include "base/err.h"
 #include "base/vec.h"
 
-/* Takes the file, link or directory away from its path. Returns 1, 0 where nothing is there (any more), -1 on failure. */
+/*
+ * Takes the file, link or directory away from its path. Returns 1, 0 where nothing is there (any more), -1 on failure. What cannot be moved (no
+ * room, nested too deep) is renamed in its directory, to NAME.bawn-held-…: then *err says so.
+ */
+enum { ASIDE_RENAMED = 2 };
 int aside_move(struct arena *arena, int session_fd, const char *path, struct err *err) must_check;
 
 struct held {

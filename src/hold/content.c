@@ -192,7 +192,8 @@ int content_restore(const struct file_content *content, struct err *err)
     if (!bytes_known(content->bytes))
         return err_set(err, "%s was too large to be kept as it was, or could not be read", content->path);
     auto_fd int parent_fd = open_parent_absolute(content->path);
-    int result = parent_fd < 0            ? -1
+    /* The directory may have been closed to prevent this. */
+    int result = parent_fd < 0 || directories_allow_owner(parent_fd, S_IRWXU) < 0 ? -1
                  : S_ISLNK(content->mode) ? symlinkat(content->bytes.at, parent_fd, path_name(content->path))
                                           : make_unnamed(parent_fd, content);
     if (result < 0 && parent_fd >= 0 && S_ISREG(content->mode) && (errno == EOPNOTSUPP || errno == EISDIR))

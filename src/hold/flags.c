@@ -13,6 +13,7 @@
 #include "git/repo.h"
 #include "hold/aside.h"
 #include "kernel/beneath.h"
+#include "kernel/directories.h"
 #include "policy/decide.h"
 
 /* Only the last name is compared for every file. The policy decides about the few that match. */
@@ -411,7 +412,8 @@ static int make_directories(struct flags *flags, const char *path, struct err *e
         if (errnum != ENOENT && !clear_way(flags, directory))
             return err_sys(err, errnum, "cannot make %s, to bring %s back", directory, path);
         auto_fd int parent_fd = open_parent_absolute(directory);
-        if (parent_fd < 0 || (mkdirat(parent_fd, path_name(directory), 0777) < 0 && errno != EEXIST))
+        if (parent_fd < 0 || directories_allow_owner(parent_fd, S_IRWXU) < 0 ||
+            (mkdirat(parent_fd, path_name(directory), 0777) < 0 && errno != EEXIST))
             return err_sys(err, errno, "cannot make %s, to bring %s back", directory, path);
     }
     return 0;
@@ -432,11 +434,15 @@ int flags_hold(struct flags *flags, const struct new_content *change, struct err
     struct hold *hold = flags->hold;
     if (change->is_removed)
         return put_back(flags, change, err);
-    if (aside_move(hold->arena, hold->session->folder_fd, change->now->path, err) < 0)
+    int moved = aside_move(hold->arena, hold->session->folder_fd, change->now->path, err);
+    if (moved < 0)
         return -1;
-    journal_event(&hold->session->journal, "held", "path", change->now->path);
+    bool is_held = moved != ASIDE_RENAMED;
+    journal_event(&hold->session->journal, is_held ? "held" : "not-held", "path", change->now->path);
     bool was_file = change->before && (S_ISREG(change->before->mode) || S_ISLNK(change->before->mode));
-    return was_file ? content_restore(change->before, err) : 0;
+    if (was_file && content_restore(change->before, err) < 0)
+        return -1;
+    return is_held ? 0 : -1;
 }
 
 void flags_free(struct flags *flags)

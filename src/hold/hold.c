@@ -236,7 +236,9 @@ int hold_sweep(struct hold *hold, struct err *err)
         if (moved < 0 && !is_closed)
             return -1;
         result |= is_closed;
-        if (moved > 0)
+        if (moved == ASIDE_RENAMED)
+            hold_note(hold, "not-held", operation->path, arena_str(hold->arena, err->message));
+        else if (moved > 0)
             hold_note(
                 hold, "held", operation->path,
                 arena_printf(
@@ -288,8 +290,8 @@ static void decide_replaced(struct hold *hold, const struct file_content *before
         return;
     }
     struct err err = {0};
-    if (aside_move(hold->arena, hold->session->folder_fd, path, &err) < 0 ||
-        (before && content_restore(before, &err) < 0)) {
+    int moved = aside_move(hold->arena, hold->session->folder_fd, path, &err);
+    if (moved < 0 || (before && content_restore(before, &err) < 0) || moved == ASIDE_RENAMED) {
         hold_note(hold, "not-held", path, arena_str(hold->arena, err.message));
         return;
     }
