@@ -12,7 +12,21 @@
 #include "kernel/directories.h"
 #include "policy/decide.h"
 
-enum { MOST_ENTRIES = 2000000, MOST_KEPT_OPEN = 128, MOST_LINKS = 8 };
+enum {
+    MOST_ENTRIES = 2000000,
+    MOST_KEPT_OPEN = 128,
+    MOST_LINKS = 8,
+    /* Bytes of the paths that are looked up to follow links: some ten paths for most of them, and a few seconds for all. */
+    MOST_LOOKED_UP = 512 << 20,
+};
+
+/* A link that is followed after the walk: what is decided by names alone does not wait for it. */
+struct link {
+    const char *directory, *name;
+    bool is_flagged, may_lead; /* to flagged content: these are followed first */
+    bool is_new;
+    unsigned links; /* that led to it */
+};
 
 struct walk {
     struct flags *flags;
@@ -20,6 +34,8 @@ struct walk {
     const char *tree;
     bool is_workspace; /* or lies in one */
     size_t entries;
+    VEC(struct link) links;
+    size_t left_links; /* that were not followed */
     struct skips dependency_folders;
     const char *dependencies; /* the folder of dependencies that is being walked; NULL: none */
     bool
@@ -52,12 +68,9 @@ static void compare(struct walk *walk, const char *path, bool is_sure, unsigned 
                                      .may_be_old = !became_executable(before, now)};
         if (is_new && (is_sure || !dependencies_leave(flags, walk->dependencies, &change)))
             flags_add_change(flags, change);
-        const struct fs_place *place = NULL;
-        struct err ignored;
-        if (!is_new && S_ISLNK(now->mode) && links < MOST_LINKS &&
-            fs_resolve(&walk->now, now->path, &place, &ignored) == 0 &&
-            path_is_beneath(place->real, walk->tree) && !path_is_beneath(now->path, place->real))
-            compare(walk, place->real, true, links + 1);
+        if (!is_new && S_ISLNK(now->mode) && links < MOST_LINKS)
+            vec_push(&walk->links, (struct link){path_parent(flags->hold->arena, now->path),
+                                                 path_name(now->path), .is_flagged = true, .links = links});
     }
     vec_free(&found);
 }
@@ -96,18 +109,8 @@ static void look_where_link_leads(const struct walk *walk, const char *link, con
 }
 
 /* Reports a link that was made during the run and leads out of its tree, or to what is guarded in it. */
-static void look_at_link(struct walk *walk, int directory_fd, const char *directory, const char *name)
+static void look_at_link(const struct walk *walk, const char *path, const struct fs_place *place)
 {
-    struct stat status;
-    if (fstatat(directory_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
-        !flags_is_since(walk->flags, status.st_ctim))
-        return;
-    const char *path = path_join(walk->flags->hold->arena, directory, name);
-    const struct fs_place *place = NULL;
-    struct err ignored;
-    /* Resolved completely: other links on the way may lead further up than their names say. */
-    if (fs_resolve(&walk->now, path, &place, &ignored) < 0)
-        return;
     if (path_is_beneath(place->real, walk->tree))
         look_where_link_leads(walk, path, place->real);
     else if (!decide_artifacts(walk->flags->hold->plan->policy, path + strlen(walk->tree) + 1, true))
@@ -172,12 +175,9 @@ static int open_folder(const struct walk *walk, int parent_fd, const char *path)
  * A link may stand in for a directory above a flagged name: files below its target are then flagged under the name of
  * the link. Only targets in the same tree count.
  */
-static void look_behind_link(struct walk *walk, const char *link)
+static void look_behind_link(struct walk *walk, const char *link, const struct fs_place *place)
 {
-    const struct fs_place *place = NULL;
-    struct err ignored;
-    if (!flags_may_lead(walk->flags, path_name(link)) || fs_resolve(&walk->now, link, &place, &ignored) < 0 ||
-        place->kind != FILE_DIRECTORY || !path_is_beneath(place->real, walk->tree) ||
+    if (place->kind != FILE_DIRECTORY || !path_is_beneath(place->real, walk->tree) ||
         path_is_beneath(link, place->real))
         return;
     struct arena *arena = walk->flags->hold->arena;
@@ -192,6 +192,69 @@ static void look_behind_link(struct walk *walk, const char *link)
             flags_add_change(walk->flags, (struct new_content){&found.at[i], before});
     }
     vec_free(&found);
+}
+
+/* A link that is new and could stand in for a directory of flagged files is held unfollowed; the first other one is named. */
+static void leave_link(struct walk *walk, const struct link *link, const char *path)
+{
+    static const char why[] = "may lead to flagged files, and there are too many links to follow";
+    const struct file_content *before = NULL;
+    file_contents found = {0};
+    if (link->may_lead)
+        content_add(walk->flags->hold->arena, path, &found);
+    if (found.count && flags_is_new(walk->flags, &found.at[0], &before))
+        flags_add_change(walk->flags, (struct new_content){&found.at[0], before, .why = why});
+    else if (!walk->left_links++)
+        flags_add_sighting(walk->flags,
+                           (struct sighting){"more links than can be followed", path,
+                                             "look where they lead before you go on. This is one of them"});
+    vec_free(&found);
+}
+
+static void follow_link(struct walk *walk, const struct link *link)
+{
+    const char *path = path_join(walk->flags->hold->arena, link->directory, link->name);
+    const struct fs_place *place = NULL;
+    struct err ignored;
+    if (walk->now.looked_up > MOST_LOOKED_UP) {
+        leave_link(walk, link, path);
+        return;
+    }
+    /* Resolved completely: other links on the way may lead further up than their names say. */
+    if (fs_resolve(&walk->now, path, &place, &ignored) < 0)
+        return;
+    if (link->is_flagged && path_is_beneath(place->real, walk->tree) && !path_is_beneath(path, place->real))
+        compare(walk, place->real, true, link->links + 1);
+    if (link->is_new)
+        look_at_link(walk, path, place);
+    if (link->may_lead)
+        look_behind_link(walk, path, place);
+}
+
+/* Those that lead to further ones add them. */
+static void follow_links(struct walk *walk)
+{
+    for (int leads = 1; leads >= 0; leads--) {
+        for (size_t i = 0; i < walk->links.count; i++) {
+            const struct link link = walk->links.at[i];
+            if ((link.is_flagged || link.may_lead) == leads)
+                follow_link(walk, &link);
+        }
+    }
+    vec_free(&walk->links);
+}
+
+/* Notes a link that is to be followed. */
+static void note_link(struct walk *walk, int directory_fd, const char *directory, const char *name)
+{
+    struct stat status;
+    struct link link = {directory, .may_lead = flags_may_lead(walk->flags, name)};
+    link.is_new = fstatat(directory_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                  flags_is_since(walk->flags, status.st_ctim);
+    if (!link.is_new && !link.may_lead)
+        return;
+    link.name = arena_str(walk->flags->hold->arena, name);
+    vec_push(&walk->links, link);
 }
 
 /* The path of an entry that is flagged, or NULL. Few names may be: no others are joined. */
@@ -216,8 +279,7 @@ static bool visit(struct walk *walk, int directory_fd, const char *path, const s
     if (flagged) {
         compare(walk, flagged, false, 0);
     } else if (entry->d_type == DT_LNK && walk->is_workspace && !walk->is_compared) {
-        look_at_link(walk, directory_fd, path, name);
-        look_behind_link(walk, path_join(arena, path, name));
+        note_link(walk, directory_fd, path, name);
     }
     if (strcmp(name, "HEAD") == 0)
         nested_look(walk->flags, path);
@@ -365,6 +427,7 @@ static void search_tree(struct flags *flags, const struct operation *tree)
     int fd = open_folder(&walk, -1, walk.tree);
     if (fd >= 0)
         walk_directory(&walk, fd, walk.tree, 0);
+    follow_links(&walk);
     skips_free(&walk.dependency_folders);
     struct err ignored;
     if (fs_check(&walk.now, &ignored) < 0)

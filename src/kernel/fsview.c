@@ -222,6 +222,7 @@ static const struct known *resolve(struct fsview *fs, const char *path, size_t s
         err_sys(err, ENAMETOOLONG, "cannot look up %.60s...", path);
         return NULL;
     }
+    fs->looked_up += size;
     const struct known *known = map_get(&fs->places, path, size);
     if (known)
         return known;

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/attr.h"
@@ -44,6 +45,7 @@ struct fsview {
     struct arena *arena;
     struct map places;         /* path → struct known */
     const struct err *trouble; /* the first failure of the machine, see fs_check() */
+    uint64_t looked_up; /* bytes of the paths that were resolved so far: what it cost, for who bounds it */
 };
 
 void fs_free(struct fsview *fs);
