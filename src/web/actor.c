@@ -35,6 +35,7 @@ struct job {
     uint32_t number; /* of the message that its end answers … */
     bool is_proof;   /* … unless it is a proof, whose end is noted */
     int out_fd;
+    int said_fd; /* what it says beside its JSON, for the case that it prints none; -1: it is in out_fd */
 };
 
 struct actor {
@@ -61,8 +62,17 @@ static int answer_problem(const struct actor *actor, uint32_t number, const stru
     return answer(actor, number, -1, fd);
 }
 
+static bool prints_json(const struct act_order *order)
+{
+    for (size_t i = 0; i < order->words.count; i++) {
+        if (strcmp(order->words.at[i], "--json") == 0)
+            return true;
+    }
+    return false;
+}
+
 static _Noreturn void become_verb(const struct actor *actor, const struct act_order *order, int in_fd,
-                                  int out_fd)
+                                  const struct job *job)
 {
     VEC(const char *) words = {0}, environment = {0};
     sigset_t none;
@@ -79,7 +89,8 @@ static _Noreturn void become_verb(const struct actor *actor, const struct act_or
     vec_push(&environment, NULL);
     /* A process group of its own: Ctrl-C ends the page, and not what it began. */
     if (setpgid(0, 0) < 0 || chdir(order->directory ? order->directory : "/") < 0 ||
-        dup2(in_fd, STDIN_FILENO) < 0 || dup2(out_fd, STDOUT_FILENO) < 0 || dup2(out_fd, STDERR_FILENO) < 0)
+        dup2(in_fd, STDIN_FILENO) < 0 || dup2(job->out_fd, STDOUT_FILENO) < 0 ||
+        dup2(job->said_fd >= 0 ? job->said_fd : job->out_fd, STDERR_FILENO) < 0)
         _exit(127);
     if (order->act == ACT_DRAFT || order->act == ACT_SAVE) {
         int status = saver_run(actor->caller, actor->place, order);
@@ -100,7 +111,7 @@ static int start(struct actor *actor, const struct job *job, const struct act_or
     if (pid < 0)
         return err_sys(err, errno, "cannot start the verb");
     if (pid == 0)
-        become_verb(actor, order, in_fd >= 0 ? in_fd : nothing, job->out_fd);
+        become_verb(actor, order, in_fd >= 0 ? in_fd : nothing, job);
     vec_push(&actor->jobs, *job);
     actor->jobs.at[actor->jobs.count - 1].pid = pid;
     return 0;
@@ -110,12 +121,16 @@ static int start(struct actor *actor, const struct job *job, const struct act_or
 static int start_and_answer(struct actor *actor, uint32_t number, const struct act_order *order, int in_fd,
                             struct err *err)
 {
+    bool is_apart = prints_json(order);
     auto_fd int out_fd = memfd_create("bawn-web", MFD_CLOEXEC);
-    if (out_fd < 0)
+    auto_fd int said_fd = is_apart ? memfd_create("bawn-web", MFD_CLOEXEC) : -1;
+    if (out_fd < 0 || (is_apart && said_fd < 0))
         return err_sys(err, errno, "cannot prepare the verb");
-    if (start(actor, &(struct job){.number = number, .out_fd = out_fd}, order, in_fd, err) < 0)
+    const struct job job = {.number = number, .out_fd = out_fd, .said_fd = said_fd};
+    if (start(actor, &job, order, in_fd, err) < 0)
         return -1;
     fd_take(&out_fd);
+    fd_take(&said_fd);
     return 0;
 }
 
@@ -140,7 +155,7 @@ static int prove(struct actor *actor, uint32_t number, struct act_order *order, 
             order->words.at[i] =
                 arena_printf(arena, "%s/bawn/proofs/%s/" PROOF_REPORT, actor->place->state, name);
     }
-    if (start(actor, &(struct job){.is_proof = true, .out_fd = lines_fd}, order, -1, err) < 0)
+    if (start(actor, &(struct job){.is_proof = true, .out_fd = lines_fd, .said_fd = -1}, order, -1, err) < 0)
         return -1;
     fd_take(&lines_fd);
     return answer_text(actor, number, name, err);
@@ -199,6 +214,11 @@ static int take_message(struct actor *actor)
     return result < 0 ? answer_problem(actor, head.number, &err) : 0;
 }
 
+static bool has_said_all(const struct job *job)
+{
+    return job->said_fd < 0 || lseek(job->out_fd, 0, SEEK_CUR) > 0;
+}
+
 /* Answers for the verbs that have ended. Returns -1 when the server has. */
 static int reap(struct actor *actor)
 {
@@ -216,8 +236,9 @@ static int reap(struct actor *actor)
         if (job.is_proof)
             proof_end(job.out_fd, code);
         else
-            sent = answer(actor, job.number, code, job.out_fd);
+            sent = answer(actor, job.number, code, has_said_all(&job) ? job.out_fd : job.said_fd);
         close(job.out_fd);
+        fd_close(job.said_fd);
         if (sent < 0)
             return -1;
     }
