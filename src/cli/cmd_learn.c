@@ -34,7 +34,10 @@ const char learn_usage[] =
 
 /* --- writing -------------------------------------------------------------------------------------------------------- */
 
-/* The file that --write names. A symlink there could be the command's: NULL after refusing it. */
+/*
+ * The file that --write names. A symlink there, or on the way there, could be the command's: only to the user's own policy is one followed. NULL after
+ * refusing one.
+ */
 static const char *target_of(const struct world *world, struct lesson *lesson, const char *where)
 {
     struct loaded *loaded = &lesson->loaded;
@@ -43,7 +46,7 @@ static const char *target_of(const struct world *world, struct lesson *lesson, c
         return path_join(&loaded->arena, loaded->request.starts[START_CONFIG], "bawn/policy.bawn");
     const char *path = strcmp(where, "repo") == 0
                            ? path_join(&loaded->arena, policy_first_named(&loaded->policy), ".bawn")
-                           : path_clean(&loaded->arena, world->caller.directory, where);
+                           : load_path(&loaded->arena, &loaded->request, where);
     if (lstat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
         say_problem(world, arena_printf(&loaded->arena, "%s is not a regular file", path),
                     "name the file itself");
@@ -58,14 +61,14 @@ static int write_lines(const struct world *world, struct lesson *lesson, const c
     struct style style = {.home = loaded->request.home};
     struct err err = {0};
     const char *path = target_of(world, lesson, where);
-    bool is_repository = strcmp(where, "repo") == 0;
+    bool is_own = strcmp(where, "user") == 0, is_repository = strcmp(where, "repo") == 0;
     size_t added = 0;
     if (!path)
         return EXIT_BAD_INPUT;
     vec_each (const struct proposal, proposal, &lesson->learnt.list) {
         int result = !proposal->is_picked ? 0
-                     : is_repository      ? repository_policy_add(&loaded->arena, path, proposal->line, &err)
-                                          : own_policy_add(&loaded->arena, path, proposal->line, &err);
+                     : is_own             ? own_policy_add(&loaded->arena, path, proposal->line, &err)
+                                          : repository_policy_add(&loaded->arena, path, proposal->line, &err);
         if (result < 0)
             return say_err(world, &err);
         added += result > 0;
