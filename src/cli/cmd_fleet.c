@@ -57,7 +57,7 @@ static void show_progress(void *context)
     struct display *display = context;
     if (!display->world->err_is_terminal)
         return;
-    auto_overview struct overview overview;
+    auto_overview struct overview overview = {0};
     auto_buf struct buf line = {0};
     overview_look(display->fleet, NULL, 0, &overview);
     buf_add_char(&line, '\r');
@@ -91,7 +91,7 @@ static size_t jobs_of(const struct args *args)
 /* The end of `run` and `retry`. Exit status 1 if a task is not done. */
 static int tell_end(const struct world *world, const struct fleet *fleet)
 {
-    auto_overview struct overview overview;
+    auto_overview struct overview overview = {0};
     auto_buf struct buf out = {0};
     struct style style = style_for_out(world, NULL);
     overview_look(fleet, NULL, 0, &overview);
@@ -274,7 +274,7 @@ static int each_cancel(const struct world *world, const struct args *args not_us
 
 static int each_status(const struct world *world, const struct args *args, const struct chosen *chosen)
 {
-    auto_overview struct overview overview;
+    auto_overview struct overview overview = {0};
     auto_buf struct buf out = {0};
     struct style style = style_for_out(world, NULL);
     overview_look(&chosen->fleet, chosen->ids, chosen->count, &overview);
@@ -289,7 +289,7 @@ static int each_status(const struct world *world, const struct args *args, const
 static int each_report(const struct world *world, const struct args *args not_used,
                        const struct chosen *chosen)
 {
-    auto_overview struct overview overview;
+    auto_overview struct overview overview = {0};
     auto_buf struct buf out = {0};
     overview_look(&chosen->fleet, chosen->ids, chosen->count, &overview);
     overview_add_page(&overview, &out);

@@ -42,7 +42,7 @@ static int resolve_one(struct resolution *resolution, struct decision *decision,
                  (struct revision){decision->judged.change.path, decision->judged.change.before});
         return 0;
     }
-    auto_conflict struct conflict conflict;
+    auto_conflict struct conflict conflict = {0};
     int read = conflict_read(&dialogue->transition, resolution->store, decision, &conflict, err);
     if (read > 0)
         merge_sides(resolution, decision, &conflict);

@@ -187,7 +187,7 @@ bool review_join(struct review *review, struct item *item, struct buf *out)
 {
     const struct decision *decision = &review->decisions->at[item->members.at[0]];
     struct err ignored;
-    auto_conflict struct conflict conflict;
+    auto_conflict struct conflict conflict = {0};
     style_add(&review->patch->style, out, COLOUR_YELLOW, "! ");
     style_add(&review->patch->style, out, COLOUR_YELLOW, decision->why);
     buf_add_char(out, '\n');

@@ -23,7 +23,7 @@ enum { ANSWERS_LARGEST = 4 * 1024 * 1024, SIDE_LARGEST = 64 * 1024, MOST_HUNKS =
 static void add_sides(struct json *json, const struct review *review, const struct decision *decision)
 {
     struct err ignored;
-    auto_conflict struct conflict conflict;
+    auto_conflict struct conflict conflict = {0};
     if (conflict_read(&review->dialogue->transition, review->patch->store, decision, &conflict, &ignored) <=
         0)
         return;

@@ -148,7 +148,7 @@ static int exchange_if_expected(int directory_fd, const char *temporary, const c
         unlinkat(directory_fd, temporary, 0);
         return is_gone ? 0 : -1;
     }
-    auto_version struct version out;
+    auto_version struct version out = {0};
     version_read(directory_fd, temporary, &out);
     char should_come_out[SHA256_HEX_SIZE], now_inside[SHA256_HEX_SIZE];
     memcpy(should_come_out, expected->hash, sizeof(should_come_out));
@@ -184,7 +184,7 @@ static int remove_if_expected(int directory_fd, const char *name, const struct v
         unlinkat(directory_fd, temporary, 0);
         return 0;
     }
-    auto_version struct version out;
+    auto_version struct version out = {0};
     version_read(directory_fd, temporary, &out);
     bool is_expected = version_equal(&out, expected);
     if (!is_expected && renameat2(directory_fd, temporary, directory_fd, name, RENAME_NOREPLACE) == 0)

@@ -168,6 +168,11 @@ static void names_close(const struct names *names)
     start_close(&names->second);
 }
 #define auto_names __attribute__((cleanup(names_close)))
+#define NAMES_NONE                                                                                           \
+    ((struct names){.first.fd = -1,                                                                          \
+                    .second.fd = -1,                                                                         \
+                    .from = {.own_fd = -1, .start.fd = -1},                                                  \
+                    .to = {.own_fd = -1, .start.fd = -1}})
 
 /* Opens the directories of both paths, and looks whether one of the names is frozen. Returns 0 or an errno. */
 static int open_names(const struct bare *bare, const struct judged_call *call, const struct pair *pair,
@@ -176,7 +181,6 @@ static int open_names(const struct bare *bare, const struct judged_call *call, c
     struct names *names = ret_names;
     names->first = (struct start){call, pair->from_directory, -1};
     names->second = (struct start){call, pair->to_directory, -1};
-    names->from.own_fd = names->from.start.fd = names->to.own_fd = names->to.start.fd = -1;
     bool is_one = pair->from_directory == pair->to_directory;
     int errnum = open_name(bare, &names->first, pair->from, NULL, &names->from);
     if (errnum == 0)
@@ -197,7 +201,7 @@ int bare_rename(const struct bare *bare, const struct judged_call *call)
         return EINVAL;
     if (is_landlocks(bare, call, pair.from) && is_landlocks(bare, call, pair.to))
         return BARE_CONTINUED;
-    auto_names not_zeroed struct names names;
+    auto_names struct names names = NAMES_NONE;
     int errnum = open_names(bare, call, &pair, &names);
     if (errnum)
         return errnum;
@@ -242,7 +246,7 @@ int bare_link(const struct bare *bare, const struct judged_call *call)
         return BARE_CONTINUED;
     if (pair.flags)
         return link_object(bare, call, &pair);
-    auto_names not_zeroed struct names names;
+    auto_names struct names names = NAMES_NONE;
     int errnum = open_names(bare, call, &pair, &names);
     if (errnum)
         return errnum;

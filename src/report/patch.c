@@ -184,7 +184,7 @@ static void add_content(const struct patch *patch, const struct change *change, 
         buf_printf(out, "Files %s and %s differ: one %s\n", from, to, unshown);
         return;
     }
-    auto_hunks struct hunks hunks;
+    auto_hunks struct hunks hunks = {0};
     hunks_find(&old, &new, &hunks);
     if (old.size || new.size)
         buf_printf(out, "--- %s\n+++ %s\n", from, to);
@@ -250,7 +250,7 @@ void patch_add_stat(const struct patch *patch, const struct change *change, stru
     }
     auto_buf struct buf old = {0}, new = {0};
     if (!change->renamed && !patch_read(patch, change, &old, &new) && old.size + new.size) {
-        auto_hunks struct hunks hunks;
+        auto_hunks struct hunks hunks = {0};
         hunks_find(&old, &new, &hunks);
         size_t added = 0, removed = 0;
         for (size_t i = 0; i < hunks.edits.count; i++) {

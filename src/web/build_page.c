@@ -220,7 +220,7 @@ static bool take_draft(struct visit *visit, struct draft *ret_draft)
 static void add_difference(struct visit *visit, const struct draft *draft)
 {
     auto_buf struct buf before = {0}, after = {0};
-    auto_hunks struct hunks hunks;
+    auto_hunks struct hunks hunks = {0};
     const struct diff_view view = {.more = "/policy/build?"};
     buf_add_str(&before, draft->before);
     buf_add_str(&after, draft->after);

@@ -10,7 +10,7 @@ bool changes_open(struct visit *visit, const char *session, struct changes *ret_
 {
     struct err ignored = {0};
     auto_fd int fd = visit_session(visit, session);
-    *ret_changes = (struct changes){.store = STORE_NONE};
+    *ret_changes = CHANGES_NONE;
     if (fd < 0 || tree_load(fd, "before", &ret_changes->before, &ignored) <= 0 ||
         tree_load(fd, "after", &ret_changes->after, &ignored) <= 0 ||
         store_open(visit->web->place->store, &ret_changes->store, &ignored) < 0)

@@ -12,6 +12,8 @@ struct changes {
     const char *state; /* of the trees: record_trees_state() */
 };
 
+#define CHANGES_NONE ((struct changes){.store = STORE_NONE})
+
 /* Returns false if the session has no record of changes. */
 bool changes_open(struct visit *visit, const char *session, struct changes *ret_changes);
 void changes_close(struct changes *changes);

@@ -57,7 +57,7 @@ static size_t count_hunks(struct changes *changes, size_t id)
     if (id >= changes->list.count || !change_has_hunks(&changes->list.at[id]) ||
         patch_read(&changes->patch, &changes->list.at[id], &old, &new))
         return 0;
-    auto_hunks struct hunks hunks;
+    auto_hunks struct hunks hunks = {0};
     hunks_find(&old, &new, &hunks);
     return hunks.list.count;
 }
@@ -201,7 +201,7 @@ static void add_undo(struct visit *visit, const char *session)
 void review_decide_all(struct visit *visit, const char *session)
 {
     auto_answers struct answers answers = {0};
-    auto_changes struct changes changes;
+    auto_changes struct changes changes = CHANGES_NONE;
     if (!visit->is_done) {
         if (!changes_open(visit, session, &changes)) {
             visit_say(visit, MHD_HTTP_NOT_FOUND, "Not found", "The session has no changes.");

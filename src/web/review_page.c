@@ -238,7 +238,7 @@ static const char *read_image(struct changes *changes, const struct entry *entry
 
 void review_image(struct visit *visit, const char *session)
 {
-    auto_changes struct changes changes;
+    auto_changes struct changes changes = CHANGES_NONE;
     const struct change *change =
         changes_open(visit, session, &changes) ? changes_named(visit, &changes) : NULL;
     bool is_before = strcmp(visit_query(visit, "side"), "before") == 0;
@@ -297,7 +297,7 @@ static void add_difference(struct visit *visit, const char *session, struct chan
                      (size_t)(change->after ? change->after->size : 0));
         return;
     }
-    auto_hunks struct hunks hunks;
+    auto_hunks struct hunks hunks = {0};
     hunks_find(&old, &new, &hunks);
     if (change->before && change->after && change->before->mode != change->after->mode)
         html_add(page, "<p>Mode: %s.</p>",
@@ -312,7 +312,7 @@ static void add_difference(struct visit *visit, const char *session, struct chan
 /* A page of its own, and a part of the review's page if the script asks for that. */
 void review_file(struct visit *visit, const char *session)
 {
-    auto_changes struct changes changes;
+    auto_changes struct changes changes = CHANGES_NONE;
     const struct change *change =
         changes_open(visit, session, &changes) ? changes_named(visit, &changes) : NULL;
     if (!change) {
