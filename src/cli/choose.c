@@ -274,7 +274,7 @@ int choose_alone(const struct world *world, struct choice *choice, const char *v
                  const struct record **record)
 {
     struct err err = {0};
-    struct decider other;
+    struct decider other = {0};
     const char *origin = origin_of(choice, *record);
     auto_fd int fd = session_open(choice->sessions_fd, origin);
     int deciding_fd = fd < 0 ? err_sys(&err, errno, "cannot open the session %s", origin)

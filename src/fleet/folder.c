@@ -329,7 +329,7 @@ int fleet_open(const char *path, const char *state, struct fleet *ret_fleet, str
     fleet.fd = open_absolute(fleet.own, O_RDONLY | O_DIRECTORY);
     int result = fleet.fd < 0 && errno != ENOENT ? err_sys(err, errno, "cannot open %s", fleet.own) : 0;
     if (result == 0 && (fleet.fd < 0 || !fleet_has(fleet.fd, "fleet.json"))) {
-        result = err_set(err, "%s is not the folder of a fleet that bawn has a record of", path);
+        err_set(err, "%s is not the folder of a fleet that bawn has a record of", path);
         result = err_hint(
             err,
             "name the real path that `bawn fleet run` has said; what lies in such a folder is not obeyed");

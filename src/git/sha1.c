@@ -89,7 +89,7 @@ static void make_halves(struct halves *ret_halves)
     uint32_t vectors[2][LONGEST];
     make_vector(1, vectors[0]);
     make_vector(2, vectors[1]);
-    for (size_t at = 0; at < GROUPS * STEPS * LANES; at++) {
+    for (size_t at = 0; at < (size_t)GROUPS * STEPS * LANES; at++) {
         size_t lane = at % LANES, step = at / LANES % STEPS, group = at / LANES / STEPS;
         const uint32_t *vector = vectors[groups[group].kind - 1];
         uint32_t difference = difference_at(vector + BEGIN + step - groups[group].begins[lane]);

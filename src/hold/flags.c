@@ -307,9 +307,10 @@ static bool is_fixed(const struct hold *hold, const char *directory)
 static const struct directory_time *time_of(struct flags *flags, const char *directory)
 {
     void **place = map_at(&flags->directories, directory, strlen(directory));
-    if (*place)
-        return *place;
-    struct directory_time *time = *place = arena_new(flags->hold->arena, struct directory_time);
+    struct directory_time *time = *place;
+    if (time)
+        return time;
+    *place = time = arena_new(flags->hold->arena, struct directory_time);
     struct stat status;
     bool is_known = lstat(directory, &status) == 0;
     time->is_fixed = is_fixed(flags->hold, directory);

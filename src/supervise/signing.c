@@ -430,8 +430,8 @@ void signing_end(struct signing *signing)
         loop_remove(signing->loop, signing->listen_fd);
     fd_close(signing->listen_fd);
     signing->listen_fd = -1;
-    while (signing->connections.count)
-        forget(signing, 0);
+    for (size_t i = signing->connections.count; i--;)
+        forget(signing, i);
     if (signing->timer_fd >= 0)
         loop_remove(signing->loop, signing->timer_fd);
     fd_close(signing->timer_fd);

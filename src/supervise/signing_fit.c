@@ -11,9 +11,9 @@ bool signing_fits_read(const signing_rule_list *rules, char *text, signing_fit_l
 {
     ret_fits->count = 0;
     while (text) {
-        const char *rule_text = strsep(&text, " "), *host_text = text ? strsep(&text, " ") : "";
+        const char *rule_number = strsep(&text, " "), *host_number = text ? strsep(&text, " ") : "";
         uint64_t rule, host;
-        if (!text_take_number(&rule_text, &rule) || !text_take_number(&host_text, &host) ||
+        if (!text_take_number(&rule_number, &rule) || !text_take_number(&host_number, &host) ||
             rule >= rules->count || host >= rules->at[rule].key->host_count)
             return false;
         vec_push(ret_fits, ((struct signing_fit){&rules->at[rule], &rules->at[rule].key->hosts[host]}));
@@ -44,8 +44,10 @@ void signing_fits_count(const signing_fit_list *fits)
 {
     const struct signing_rule *last = NULL;
     vec_each (const struct signing_fit, fit, fits) {
-        fit->rule->used += fit->rule != last;
-        last = fit->rule;
+        struct signing_rule *rule = fit->rule;
+        if (rule != last)
+            rule->used++;
+        last = rule;
     }
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "kernel/beneath.h"
 #include "kernel/directories.h"
 #include "session/hook.h"
 #include "web/html.h"

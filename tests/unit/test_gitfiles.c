@@ -120,7 +120,7 @@ TEST(honest_content_is_not_taken_for_an_attack)
         content[i] = (char)(word >> 24);
     }
     for (size_t size = 0; size < sizeof(content); size += 7) {
-        struct git_hash careful, plain;
+        struct git_hash careful = {0}, plain = {0};
         CHECK(sha1_of_object((struct bytes){0}, bytes_of(content, size), careful.bytes));
         sha1_of((struct bytes){0}, bytes_of(content, size), plain.bytes);
         CHECK(memcmp(&careful, &plain, sizeof(careful)) == 0);
