@@ -71,7 +71,11 @@ static void print(const struct world *world, const struct args *args, const stru
         } else if (args->flags & FLAG(STAT)) {
             patch_add_stat(patch, change, &out);
         } else {
-            patch_add_diff(patch, change, &out);
+            /* No patch for git has what is git's own: who asks for it wants to read it. */
+            struct patch readable = *patch;
+            readable.is_raw =
+                patch->is_raw && !(choice->paths.count && text_starts_with(change->path, ".git/"));
+            patch_add_diff(&readable, change, &out);
         }
         if (!as_json && out.size > 65536) {
             put(world->out, &out);
@@ -138,7 +142,8 @@ static int show_branch(const struct world *world, const struct args *args, const
         .to = position(arena, store, &choice->after, record->of),
         .form = (args->flags & FLAG(NAME_ONLY)) ? "--name-only"
                 : (args->flags & FLAG(STAT))    ? "--stat"
-                                                : "--patch",
+                : world->out_is_terminal        ? "--patch"
+                                                : "--binary",
         .session = arena_printf(arena, "%s/bawn/sessions/%s", choice->state, record->name),
         .session_fd = choice->folder_fd,
     };

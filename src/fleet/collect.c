@@ -117,7 +117,7 @@ static int write_commits(const struct attempt *attempt, const struct run *run, i
     struct commit_range range = {.work_tree = branch->workspace,
                                  .from = branch->at.digits,
                                  .to = now.digits,
-                                 .form = "--patch",
+                                 .form = "--binary",
                                  .session = run->session.folder,
                                  .session_fd = session_fd};
     if (compare(run, &range, arena, &text, &ret_commits->changes) < 0)

@@ -74,8 +74,7 @@ char patch_letter(const struct change *change)
                                            : 'M';
 }
 
-/* A name as git writes it in a diff: in quotes if it has a byte that could be misread. */
-static const char *quoted_name(const struct patch *patch, const char *prefix, const char *path)
+const char *patch_quoted_name(const struct patch *patch, const char *prefix, const char *path)
 {
     bool is_plain = true;
     for (const char *at = path; *at; at++)
@@ -144,21 +143,29 @@ void patch_add_hunk(const struct patch *patch, const struct hunks *hunks, size_t
     }
 }
 
+const char *patch_read_side(const struct patch *patch, const struct entry *entry, size_t most,
+                            struct buf *ret_bytes)
+{
+    struct patch copy = *patch;
+    int result = read_content(&copy, entry, most, ret_bytes);
+    return result == 1                        ? NULL
+           : entry->content != CONTENT_STORED ? "has content that was not kept"
+           : result < 0                       ? "cannot be read from the snapshots"
+                                              : "is too large to show";
+}
+
 const char *patch_read(const struct patch *patch, const struct change *change, struct buf *old,
                        struct buf *new)
 {
     const struct entry *sides[] = {change->before, change->after};
     struct buf *contents[] = {old, new};
-    struct patch copy = *patch;
     for (size_t i = 0; i < array_len(sides); i++) {
         const struct entry *entry = sides[i];
         if (!entry || S_ISDIR(entry->mode))
             continue;
-        int result = read_content(&copy, entry, SHOWN_MOST, contents[i]);
-        if (result != 1)
-            return entry->content != CONTENT_STORED ? "has content that was not kept"
-                   : result < 0                     ? "cannot be read from the snapshots"
-                                                    : "is too large to show";
+        const char *problem = patch_read_side(patch, entry, SHOWN_MOST, contents[i]);
+        if (problem)
+            return problem;
         if (!lines_are_text(buf_text(contents[i]), contents[i]->size))
             return "is binary";
     }
@@ -177,8 +184,9 @@ static void add_content(const struct patch *patch, const struct change *change, 
         !(has_content(change->before) || has_content(change->after)))
         return;
     auto_buf struct buf old = {0}, new = {0};
-    const char *from = has_content(change->before) ? quoted_name(patch, "a/", change->path) : "/dev/null";
-    const char *to = has_content(change->after) ? quoted_name(patch, "b/", change->path) : "/dev/null";
+    const char *from =
+        has_content(change->before) ? patch_quoted_name(patch, "a/", change->path) : "/dev/null";
+    const char *to = has_content(change->after) ? patch_quoted_name(patch, "b/", change->path) : "/dev/null";
     const char *unshown = patch_read(patch, change, &old, &new);
     if (unshown) {
         buf_printf(out, "Files %s and %s differ: one %s\n", from, to, unshown);
@@ -198,8 +206,8 @@ static void add_modes(const struct patch *patch, const struct change *change, st
     if (change->renamed) {
         const struct change *from = change->what & CHANGE_ADDED ? change->renamed : change;
         const struct change *to = change->what & CHANGE_ADDED ? change : change->renamed;
-        buf_printf(out, "rename from %s\n", quoted_name(patch, "", from->path));
-        buf_printf(out, "rename to %s\n", quoted_name(patch, "", to->path));
+        buf_printf(out, "rename from %s\n", patch_quoted_name(patch, "", from->path));
+        buf_printf(out, "rename to %s\n", patch_quoted_name(patch, "", to->path));
     } else if (!before) {
         buf_printf(out, "new file mode %06o\n", after->mode);
     } else if (!after) {
@@ -210,20 +218,26 @@ static void add_modes(const struct patch *patch, const struct change *change, st
     if (change->what & CHANGE_ATTRIBUTES)
         buf_add_str(out, "extended attributes differ\n");
     if (change->what & CHANGE_LINKS && after && *after->linked_to)
-        buf_printf(out, "now the same file as %s\n", quoted_name(patch, "", after->linked_to));
+        buf_printf(out, "now the same file as %s\n", patch_quoted_name(patch, "", after->linked_to));
 }
 
-void patch_add_head(const struct patch *patch, const struct change *change, struct buf *out)
+void patch_add_reasons(const struct patch *patch, const struct change *change, struct buf *out)
 {
-    const char *old_path = change->renamed ? change->renamed->path : change->path;
     auto_vec gate_reasons reasons = patch_reasons(patch, change);
     for (size_t i = 0; i < reasons.count; i++) {
         style_add(&patch->style, out, COLOUR_YELLOW, "! risky: ");
         style_add(&patch->style, out, COLOUR_YELLOW, reasons.at[i]);
         buf_add_char(out, '\n');
     }
-    const char *head = arena_printf(patch->arena, "diff --git %s %s", quoted_name(patch, "a/", old_path),
-                                    quoted_name(patch, "b/", change->path));
+}
+
+void patch_add_head(const struct patch *patch, const struct change *change, struct buf *out)
+{
+    const char *old_path = change->renamed ? change->renamed->path : change->path;
+    patch_add_reasons(patch, change, out);
+    const char *head =
+        arena_printf(patch->arena, "diff --git %s %s", patch_quoted_name(patch, "a/", old_path),
+                     patch_quoted_name(patch, "b/", change->path));
     style_add(&patch->style, out, COLOUR_BOLD, head);
     buf_add_char(out, '\n');
     add_modes(patch, change, out);
@@ -231,6 +245,10 @@ void patch_add_head(const struct patch *patch, const struct change *change, stru
 
 void patch_add_diff(const struct patch *patch, const struct change *change, struct buf *out)
 {
+    if (patch->is_raw) {
+        patch_add_for_git(patch, change, out);
+        return;
+    }
     if (change->renamed && change->what & CHANGE_DELETED)
         return; /* the added side of the rename is shown */
     patch_add_head(patch, change, out);

@@ -11,9 +11,19 @@ int commits_compare(const struct caller *caller, const struct commit_range *rang
 {
     struct launch launch = {.home = arena_printf(arena, "%s/" HOME, range->session)};
     struct git_asker asker = {.caller = caller, .launch = &launch};
-    const char *const command[] = {"git",           "diff",         "--no-color", "--no-ext-diff",
-                                   "--no-textconv", "--no-renames", range->form,  range->from,
-                                   range->to,       "--",           NULL};
+    const char *const command[] = {"git",
+                                   "diff",
+                                   "--no-color",
+                                   "--no-ext-diff",
+                                   "--no-textconv",
+                                   "--no-renames",
+                                   "--src-prefix=a/",
+                                   "--dst-prefix=b/",
+                                   range->form,
+                                   range->from,
+                                   range->to,
+                                   "--",
+                                   NULL};
     const struct buf nothing = {0};
     struct err ignored;
     if (mkdirat(range->session_fd, HOME, 0700) < 0 && remove_tree(range->session_fd, HOME, &ignored) == 0)
