@@ -32,7 +32,9 @@ struct search {
     struct arena names;
     const struct file_content *content;
     const char *tree;
+    /* cppcheck-suppress unusedStructMember; vec_push uses it */
     VEC(struct level) levels;
+    /* cppcheck-suppress unusedStructMember; vec_push uses it */
     VEC(const char *) folders; /* still to be searched: at the end those of the last level */
     size_t entries;
     const char *found;
@@ -172,7 +174,7 @@ static void search_in(struct search *search, const char *path)
     }
 }
 
-static int end(struct search *search, const char **ret_alias, struct err *err)
+static int end_search(struct search *search, const char **ret_alias, struct err *err)
 {
     vec_free(&search->levels);
     vec_free(&search->folders);
@@ -196,7 +198,7 @@ int alias_find_in(const struct hold *hold, const struct file_content *content, c
 {
     struct search search = {.arena = hold->arena, .content = content};
     search_in(&search, path);
-    return end(&search, ret_alias, err);
+    return end_search(&search, ret_alias, err);
 }
 
 int alias_find(const struct hold *hold, const struct file_content *content, const char **ret_alias,
@@ -207,5 +209,5 @@ int alias_find(const struct hold *hold, const struct file_content *content, cons
         if (hold->plan->operations.at[i].kind == OP_BIND_WRITE)
             search_in(&search, hold->plan->operations.at[i].path);
     }
-    return end(&search, ret_alias, err);
+    return end_search(&search, ret_alias, err);
 }

@@ -34,6 +34,7 @@ struct walk {
     const char *tree;
     bool is_workspace; /* or lies in one */
     size_t entries;
+    /* cppcheck-suppress unusedStructMember; vec_push uses it */
     VEC(struct link) links;
     size_t left_links; /* that were not followed */
     struct skips dependency_folders;

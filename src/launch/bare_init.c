@@ -98,12 +98,12 @@ static _Noreturn void be_killer(int end)
 
 int bare_start_killer(int *killer_end, struct err *err)
 {
-    auto_fd int end = fd_take(killer_end);
-    if (end < 0)
+    auto_fd int link_fd = fd_take(killer_end);
+    if (link_fd < 0)
         return 0;
     long killer = syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
     if (killer == 0)
-        be_killer(end);
+        be_killer(link_fd);
     return killer < 0 ? err_sys(err, errno, "cannot make the process that ends the run") : 0;
 }
 
