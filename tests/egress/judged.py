@@ -98,7 +98,8 @@ def content_that_the_server_leaves_unread_is_no_request(session):
         send = f'print(exchange("allowed.test", 80, b"GET /bytes/3 HTTP/1.1\\r\\nHost: allowed.test\\r\\n{content}").count(b"HTTP/1.1 200"))'
         done = session.python(["connect allowed.test:80"], send)
         paths = [event[3] for event in session.lab.take() if event[0] == "http"]
-        assert done.out == "1\n" and paths == ["/bytes/3"], (done, paths)
+        # A server that closes without reading resets the connection, and with it an answer that is still under way.
+        assert done.out in ("0\n", "1\n") and paths == ["/bytes/3"], (done, paths)
     control = session.outside(send.replace("chunked", "identity").replace(chunk, hidden))
     paths = [event[2:] for event in session.lab.take() if event[0] == "http"]
     assert control.out == "2\n" and paths == [("allowed.test", "/bytes/3"), ("evil.test", "/hidden")], (control, paths)

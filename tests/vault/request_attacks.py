@@ -46,7 +46,8 @@ def content_that_the_server_leaves_unread_is_no_request(session):
     size = len(hidden.replace("\\r\\n", "  "))
     send = f'print(ask(b"' + ask_line("/bytes/3", more=f"Content-Length: {size}\\r\\n") + hidden + '").count(b"HTTP/1.1 200"))'
     done = raw(session, send, ["connect allowed.test/bytes/** GET"])
-    assert done.out == "1\n" and asked(session) == [("GET", "/bytes/3")], done
+    # A server that closes without reading resets the connection, and with it an answer that is still under way.
+    assert done.out in ("0\n", "1\n") and asked(session) == [("GET", "/bytes/3")], done
     raw_without_rules(session, send)
     assert asked(session) == [("GET", "/bytes/3"), ("DELETE", "/admin")]
 
