@@ -85,7 +85,8 @@ sys.stdin.readline()
     assert process.returncode == 0 and line, (out, err)
     names = [name for name, _ in found.values()]
     assert names.count("bawn") >= 2 and "bawn-egress" in names and names.count("bawn-vault") == 2, names
-    assert {json.dumps(ways) for _, ways in found.values()} == {json.dumps(CLOSED)}, found
+    nowhere = {**CLOSED, "fd": 2}  # the process that ends the run has no descriptor 0
+    assert all(ways in (CLOSED, nowhere) for _, ways in found.values()) and sum(ways == nowhere for _, ways in found.values()) <= 1, found
     assert {control[way] for way in ("environ", "maps")} == {"read"} and control["peek"] == "read" and control["mem"] == "open", control
     assert [pid for pid, text in environments.items() if SECRET.encode() in text], environments
     assert requests(session)[0][2]["x-api-key"] == SECRET
@@ -161,13 +162,13 @@ def nothing_is_left_when_the_warden_is_killed(session):
     process = session.start(RULES, "sh", "-c", "curl -sS -m 20 https://allowed.test/ >/dev/null; echo ready; setsid sleep 321 & exec sleep 321", env=caller(session))
     assert process.stdout.readline() == "ready\n"
     [warden] = [pid for pid in children_of(process.pid) if name_of(pid) == "bawn" and children_of(pid)]
-    wait_for(lambda: [name_of(pid) for pid in all_below(warden)] == ["sleep", "sleep"])
+    wait_for(lambda: [name_of(pid) for pid in all_below(warden) if name_of(pid) != "bawn"] == ["sleep", "sleep"])  # and the one that ends the run
     vault = [pid for pid in children_of(process.pid) if name_of(pid) == "bawn-vault"]
     inside = all_below(warden)
     assert len(vault) == 2, vault
     os.kill(int(warden), signal.SIGKILL)
     process.communicate(timeout=PATIENCE)  # less than the 321 seconds of what was left
-    assert not [pid for pid in (*vault, *inside) if os.path.exists(f"/proc/{pid}")], (vault, inside)
+    wait_for(lambda: not [pid for pid in (*vault, *inside) if os.path.exists(f"/proc/{pid}")])  # the process that ends the run ends by itself, and last
 
 
 @test
