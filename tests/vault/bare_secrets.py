@@ -168,7 +168,7 @@ def nothing_is_left_when_the_warden_is_killed(session):
     assert len(vault) == 2, vault
     os.kill(int(warden), signal.SIGKILL)
     process.communicate(timeout=PATIENCE)  # less than the 321 seconds of what was left
-    wait_for(lambda: not [pid for pid in (*vault, *inside) if os.path.exists(f"/proc/{pid}")])  # the process that ends the run ends by itself, and last
+    wait_for(lambda: not [pid for pid in (*vault, *inside) if is_alive(pid)])  # the process that ends the run ends by itself, and last
 
 
 @test
