@@ -1,6 +1,6 @@
 /*
  * The place of a file that a person has named to be written outside: a page, a file that is fetched. The command may have left a link in the
- * workspace, so that none on the way is followed. A home that the user spells through a link of the system's is no such link.
+ * workspace, so no link on the way is followed. A link of the system's by which the user spells the home is another matter.
  */
 #pragma once
 

@@ -94,6 +94,16 @@ def test_asked(place):
         same((answer, project.git("log", "--format=%s"), (project.path / "CLAUDE.md").exists()), (answer, commits, False))
 
 
+@claim("apply: a name with escape sequences in the reason for commits that wait reaches no terminal as it is")
+def test_escapes(place):
+    scratch.need("git")
+    project = repository(place, "escapes")
+    name = "a\033]2;title\007\033[31mX"
+    project.inside(f"mkdir '{name}'; echo evil >'{name}/CLAUDE.md'; git add .; {ME} commit -qm two", "--review")
+    said = project.bawn("apply", "--yes", status=1)
+    assert WAITS in said and "\\x1b]2;title" in said and "\033" not in said and "\007" not in said, said
+
+
 @claim("review: a repository whose commits change flagged files says so, and is left out of what A takes")
 def test_reviewed(place):
     scratch.need("git")

@@ -12,6 +12,7 @@ RISKY = {
     ".envrc": "echo x",
     ".github/workflows/ci.yml": "x",
     "CLAUDE.md": "x",
+    "sub/ci.bawn": "read ~/.ssh/",
     ".vscode/tasks.json": "{}",
     "Makefile": "all:",
     "devenv.nix": "{}",

@@ -67,6 +67,14 @@ def as_git_sees(top):
     return seen
 
 
+def copied(place, project):
+    """The project as it is before a run, in another folder."""
+    copy = place.folder(f"{project.path.name}-copy")
+    shutil.rmtree(copy)
+    subprocess.run(["cp", "-a", project.path, copy], check=True)
+    return copy
+
+
 def applied(project, copy, patch):
     done = subprocess.run(["git", "apply", "--binary", "--whitespace=nowarn", "-"], input=patch, cwd=copy, env=project.place.environment, capture_output=True, check=False)
     same((done.returncode, done.stderr), (0, b""))
@@ -86,9 +94,7 @@ def test_random(place):
         project = Project(place, f"patched-{number}")
         subprocess.run(["python3", "-c", CHANGES, str(random.Random(number).random())[2:10], "120"], cwd=project.path, check=True)
         subprocess.run("find . -type p -delete; find . -depth -type d -empty -delete", shell=True, cwd=project.path, check=True)  # git knows none
-        copy = place.folder(f"patched-{number}-copy")
-        shutil.rmtree(copy)
-        subprocess.run(["cp", "-a", project.path, copy], check=True)
+        copy = copied(place, project)
         project.inside(f"python3 -c {shlex.quote(CHANGES)} {number} 200")
         applied(project, copy, diff(project))
 
@@ -99,9 +105,7 @@ def test_kinds(place):
     project = Project(place, "kinds")
     project.write("old", "a name\n" * 20)
     (project.path / "image").write_bytes(bytes(range(256)))
-    copy = place.folder("kinds-copy")
-    shutil.rmtree(copy)
-    subprocess.run(["cp", "-a", project.path, copy], check=True)
+    copy = copied(place, project)
     project.inside("mkdir -p d/empty; : >d/none; echo x >d/tool; chmod 755 d/tool; mv old new; printf '\\0\\1' >>image")
     patch = diff(project)
     for part in (b"040755", b"rename from", b"differ"):
@@ -120,8 +124,6 @@ def test_in_git(place):
     project.git("init", "-q")
     project.git("add", ".")
     project.git("commit", "-qm", "one")
-    copy = place.folder("in-git-copy")
-    shutil.rmtree(copy)
-    subprocess.run(["cp", "-a", project.path, copy], check=True)
+    copy = copied(place, project)
     project.inside("echo new >file; git add file; git -c user.name=a -c user.email=a@b commit -qm two; git init -q nested; echo '[x]' >>nested/.git/config")
     applied(project, copy, diff(project))
