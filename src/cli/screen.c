@@ -9,15 +9,15 @@
 
 enum { KEPT = 64 * 1024 }; /* more than a person reads for one answer */
 
-/* What a stream writes with. It lasts as long as the process. */
+/* What a stream writes with. */
 struct screen_writer {
-    struct screen *screen; /* NULL: it has ended */
+    struct screen *screen;
     int fd;
 };
 
 static void remember(struct screen *screen, const char *bytes, size_t size)
 {
-    if (!screen || screen->is_asking)
+    if (screen->is_asking)
         return;
     struct buf *shown = &screen->shown;
     buf_add(shown, bytes, size);
@@ -47,9 +47,15 @@ static ssize_t write_end(void *cookie, const char *bytes, size_t size)
     return (ssize_t)written;
 }
 
+static int free_writer(void *cookie)
+{
+    free(cookie);
+    return 0;
+}
+
 FILE *screen_stream(struct screen *screen, FILE *plain)
 {
-    static const cookie_io_functions_t functions = {.write = write_end};
+    static const cookie_io_functions_t functions = {.write = write_end, .close = free_writer};
     struct screen_writer *writer = malloc(sizeof(*writer));
     FILE *stream = writer ? fopencookie(writer, "w", functions) : NULL;
     if (!stream) {
@@ -57,7 +63,7 @@ FILE *screen_stream(struct screen *screen, FILE *plain)
         return plain;
     }
     *writer = (struct screen_writer){screen, fileno(plain)};
-    screen->writers[fileno(plain) == STDERR_FILENO] = writer;
+    screen->streams[fileno(plain) == STDERR_FILENO] = stream;
     setvbuf(stream, NULL, fileno(plain) == STDERR_FILENO ? _IONBF : _IOLBF, 0);
     return stream;
 }
@@ -70,9 +76,9 @@ void screen_forget(struct screen *screen)
 
 void screen_end(struct screen *screen)
 {
-    screen_forget(screen);
-    for (size_t i = 0; i < array_len(screen->writers); i++) {
-        if (screen->writers[i])
-            screen->writers[i]->screen = NULL;
+    for (size_t i = 0; i < array_len(screen->streams); i++) {
+        if (screen->streams[i])
+            (void)fclose(screen->streams[i]);
     }
+    screen_forget(screen);
 }

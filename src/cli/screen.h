@@ -11,11 +11,11 @@
 
 /* The terminal of `err`. */
 struct screen {
-    bool had_command;                 /* in this process */
-    bool is_spoilt;                   /* and nothing was written there since */
-    bool is_asking;                   /* what is written now is the question itself */
-    struct buf shown;                 /* the end of it */
-    struct screen_writer *writers[2]; /* of the streams that write there; NULL: none */
+    bool had_command; /* in this process */
+    bool is_spoilt;   /* and nothing was written there since */
+    bool is_asking;   /* what is written now is the question itself */
+    struct buf shown; /* the end of it */
+    FILE *streams[2]; /* that write there; NULL: none */
 };
 
 /* A stream that writes to a terminal and remembers what. The plain stream where there is no memory for one. */
@@ -24,6 +24,6 @@ FILE *screen_stream(struct screen *screen, FILE *plain);
 /* The last question is answered. */
 void screen_forget(struct screen *screen);
 
-/* Nothing is remembered from now on. The streams outlast the screen. */
+/* Closes the streams. */
 void screen_end(struct screen *screen);
 #define auto_screen __attribute__((cleanup(screen_end)))
