@@ -50,7 +50,7 @@ def settled(terminal):
     """The screen once it does not change any more."""
     def twice():
         text = terminal.text()
-        time.sleep(1)
+        time.sleep(1)  # the screen must stay as it is for so long
         return text if terminal.text() == text else None
     return scratch.until(twice, "the agent has drawn its screen", lab.SECONDS)
 

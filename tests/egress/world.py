@@ -167,7 +167,7 @@ class Web(http.server.BaseHTTPRequestHandler):
         for start in range(0, len(head), 5):
             self.wfile.write(head[start : start + 5])
             self.wfile.flush()
-            time.sleep(0.01)
+            time.sleep(0.01)  # this server is slow
 
     def echo_frames(self):
         """WebSocket frames of less than 126 bytes, back without their mask, until the one that closes."""
@@ -334,7 +334,7 @@ def answer_name(data: bytes) -> bytes:
     kind = struct.unpack("!H", data[at + 1 : at + 3])[0]
     question = data[12 : at + 5]
     saw("dns", name)
-    time.sleep(DELAY[0])
+    time.sleep(DELAY[0])  # this server is slow
     known = NAMES.get(name)
     if known and isinstance(known[0], list):
         if kind == 1:

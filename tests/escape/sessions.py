@@ -22,7 +22,7 @@ NAMESPACES = ["--walls", "namespaces"]  # and no weaker walls in their place
 def beats(path: pathlib.Path) -> bool:
     """Does the heart still beat?"""
     before = path.stat().st_size if path.exists() else 0
-    time.sleep(0.06)
+    time.sleep(0.06)  # does it beat in this time?
     return path.exists() and path.stat().st_size > before
 
 
@@ -137,7 +137,8 @@ class Sessions:
             )
             if not wait_until(lambda: beats(file)):
                 problems.append("nothing was started")
-            time.sleep(0.1)
+            if not wait_until(lambda: len(pids_of(file)) >= 2):
+                problems.append("the second was not started")
             run.kill()
             run.wait()
             if is_inside and not wait_until(lambda: not pids_of(file)):

@@ -336,7 +336,7 @@ def remove_user(user):
     for _ in range(100):  # userdel refuses while one of them is still there; 6: another suite has removed the user
         if subprocess.run(["userdel", user.pw_name], check=False, capture_output=True).returncode in (0, 6):
             break
-        time.sleep(0.05)
+        time.sleep(0.05)  # the kernel takes a process away after it ended
     shutil.rmtree(user.pw_dir, ignore_errors=True)
 
 

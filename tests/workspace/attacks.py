@@ -130,16 +130,14 @@ def test_hard_link(place):
     assert "\n+secret" not in project.bawn("diff"), "the link was followed"
 
 
-@claim("attack: a sparse file of a terabyte costs neither time nor disk")
+@claim("attack: a sparse file of a terabyte costs no disk, and its holes are not read")
 def test_sparse(place):
     project = Project(place, "sparse")
-    start = time.monotonic()
     project.inside("truncate -s 1T huge; printf end >>huge", "--review")
     project.bawn("apply")
     status = (project.path / "huge").stat()
     same((status.st_size, status.st_blocks < 10000), ((1 << 40) + 3, True))
-    project.bawn("undo")
-    assert time.monotonic() - start < PATIENCE
+    project.bawn("undo")  # a terabyte that is read is hours: the suite's own limit ends it
 
 
 @claim("attack: what is another name of a file in the session does not become one of the user's that looks like it")

@@ -23,7 +23,7 @@ class Delayed:
         """When somebody has waited for longer than a second."""
         number = f":{self.path.stat().st_ino} "
         until(lambda: any("->" in line and number in line for line in open("/proc/locks")), "somebody waits")
-        time.sleep(1.1)
+        time.sleep(1.1)  # what is shown after a second is the claim
         self.file.close()
 
 
