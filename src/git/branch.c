@@ -37,6 +37,11 @@ bool git_position_parse(const char *text, struct git_position *ret_position)
            (rest.size == 0 || (rest.size == 1 && *rest.at == '\n'));
 }
 
+bool git_position_is_null(const struct git_position *position)
+{
+    return strspn(position->digits, "0") == strlen(position->digits);
+}
+
 static bool read_small(int git_dir_fd, const char *path, size_t most, struct buf *ret_text)
 {
     auto_fd int fd = open_beneath(git_dir_fd, path, O_RDONLY | O_NONBLOCK, 0);

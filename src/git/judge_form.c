@@ -172,16 +172,21 @@ bool git_form_packed_refs(struct bytes text)
 }
 
 /* "OLD NEW NAME <MAIL> TIME ZONE", and perhaps a tab and what was done. */
+bool git_logged_parse(struct bytes line, struct git_position *ret_old, struct git_position *ret_new)
+{
+    if (!git_position_take_small(&line, ret_old) || !bytes_start_with(line, " "))
+        return false;
+    line = bytes_after(line, 1);
+    return git_position_take_small(&line, ret_new) && bytes_start_with(line, " ") &&
+           !memchr(line.at, '\0', line.size) && strlen(ret_old->digits) == strlen(ret_new->digits);
+}
+
 bool git_form_reflog(struct bytes text)
 {
     struct git_position old, new;
     struct bytes line;
     while (next_line(&text, &line)) {
-        if (!git_position_take_small(&line, &old) || !bytes_start_with(line, " "))
-            return false;
-        line = bytes_after(line, 1);
-        if (!git_position_take_small(&line, &new) || !bytes_start_with(line, " ") ||
-            memchr(line.at, '\0', line.size) || strlen(old.digits) != strlen(new.digits))
+        if (!git_logged_parse(line, &old, &new))
             return false;
     }
     return text.size == 0;

@@ -45,6 +45,12 @@ bool git_position_take(struct bytes *text, struct git_position *ret_position);
 /* The same, for digits in small letters alone, as git writes them. */
 bool git_position_take_small(struct bytes *text, struct git_position *ret_position);
 
+/* Is it the position of nothing, all zeros? */
+bool git_position_is_null(const struct git_position *position);
+
+/* A line of a reflog, without its newline: where its ref stood before and after. Returns false if git does not write such a line. */
+bool git_logged_parse(struct bytes line, struct git_position *ret_old, struct git_position *ret_new);
+
 enum { GIT_PACKED_REFS_MOST = 64 * 1024 * 1024 };
 
 enum git_packed_kind {

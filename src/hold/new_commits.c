@@ -8,15 +8,16 @@
 enum { MOST_COMMITS = 20000, MOST_BAD = 100 };
 
 /*
- * Lines of its input: HASH, a new position; ^HASH, an old one; !HASH, an object known to be bad; +NAME, the index of a new
- * pack. Lines of its output: "broken HASH", "unread HASH", "damaged FILE", "older PACK" (a damaged pack that holds older
+ * Lines of its input: HASH, a new position; ~HASH, one that only logs name; ^HASH, an old one; !HASH, an object known to be bad; +NAME, the
+ * index of a new pack. Lines of its output: "broken HASH", "unread HASH", "damaged FILE", "older PACK" (a damaged pack that holds older
  * objects, too); then the answers of `cat-file --batch`; then "log" and what git logs. Of a partial clone, as its frozen
  * configuration says, what can be fetched may be missing.
  */
 static const char script[] =
     "test $# -eq 0 || export GIT_DIR=\"$1\"\n"
     "t=${TMPDIR:-/tmp}\n"
-    "sed -n -e \"/^\\^/w $t/old\" -e \"/^[0-9a-f]/w $t/new\" -e \"s/^!//w $t/bad\" -e \"s/^+//w $t/packs\" || exit\n"
+    "sed -n -e \"/^\\^/w $t/old\" -e \"/^[0-9a-f]/w $t/new\" -e \"s/^!//w $t/bad\" -e \"s/^+//w $t/packs\" -e \"s/^~//w $t/logged\" &&\n"
+    "    cat \"$t/new\" \"$t/logged\" >\"$t/tips\" || exit\n"
     "walk() {\n"
     "    cat \"$1\" \"$t/old\" | git rev-list --objects --verify-objects \"$2\" $promised --stdin >\"$t/walked\" 2>\"$t/errors\" || return\n"
     "    test -s \"$t/errors\" && grep -q '^error: ' \"$t/errors\" && return 1\n"
@@ -27,21 +28,16 @@ static const char script[] =
     "    : >\"$t/sound\"; left=100\n"
     "    git config --get-regexp '^(extensions\\.partialclone|remote\\..*\\.promisor)$' >/dev/null &&\n"
     "        promised=--exclude-promisor-objects\n"
-    "    git cat-file --batch-check <\"$t/new\" >\"$t/kinds\" 2>/dev/null\n"
+    "    git cat-file --batch-check <\"$t/tips\" >\"$t/kinds\" 2>/dev/null\n"
     "    while read -r tip; do\n"
     "        left=$((left - 1)); echo \"$tip\" >\"$t/one\"\n"
     "        if test $left -lt 0; then echo \"unread $tip\"\n"
     "        elif grep -q \"^$tip [a-z]* [0-9]*$\" \"$t/kinds\" && walk \"$t/one\" --ignore-missing; then cat \"$t/one\" >>\"$t/sound\"\n"
     "        else echo \"broken $tip\"; fi\n"
-    "    done <\"$t/new\"\n"
-    "}\n"
-    "diagnose() {\n"
+    "    done <\"$t/tips\"\n"
+    "}\n" NEW_COMMITS_READ_LOOSE "diagnose() {\n"
     "    objects=$(git rev-parse --git-path objects)\n"
-    "    format=$(git rev-parse --show-object-format 2>/dev/null || echo sha1)\n"
-    "    (unset GIT_OBJECT_DIRECTORY; git init -q --bare --template= --object-format=\"$format\" \"$t/empty\") &&\n"
-    "        GIT_OBJECT_DIRECTORY=$objects git --git-dir=\"$t/empty\" fsck --no-full --no-dangling --no-progress 2>&1 |\n"
-    "        sed -n -e 's,.*: object corrupt or missing: .*/\\(../[0-9a-f]*\\)$,damaged \\1,p' \\\n"
-    "            -e 's,.*: hash-path mismatch\\, found at: .*/\\(../[0-9a-f]*\\)$,damaged \\1,p'\n"
+    "    read_loose\n"
     "    cut -c2- \"$t/old\" >\"$t/olds\"\n"
     "    while read -r pack; do\n"
     "        git verify-pack \"$objects/pack/$pack\" >/dev/null 2>&1 && continue\n"
@@ -49,16 +45,17 @@ static const char script[] =
     "            echo \"damaged pack/$pack\"\n"
     "    done <\"$t/packs\"\n"
     "}\n"
-    "sound=$t/new promised=\n"
-    "walk \"$t/new\" --objects || {\n"
+    "sound=$t/tips promised=\n"
+    "walk \"$t/tips\" --objects || {\n"
     "    sound=$t/sound; one_by_one; diagnose\n"
     "    test -s \"$t/sound\" || { echo log; exit 0; }\n"
     "    walk \"$t/sound\" --ignore-missing || exit\n"
     "}\n"
     "git cat-file --batch-check='%(objectname) %(objecttype) %(rest)' <\"$t/walked\" >\"$t/kinds\" &&\n"
     "    sed -e '/^[0-9a-f]* blob /d' -e 's/ .*//' \"$t/kinds\" >\"$t/checked\" &&\n"
-    "    git cat-file --batch <\"$t/checked\" && echo log && cat \"$sound\" \"$t/old\" |\n"
-    "    git log --format=%H --name-only -z -c --no-renames --no-ext-diff --no-show-signature --max-count=20001 \\\n"
+    "    git cat-file --batch <\"$t/checked\" && echo log || exit\n"
+    "grep -xFf \"$t/new\" \"$sound\" >\"$t/listed\" || exit 0\n"
+    "cat \"$t/listed\" \"$t/old\" | git log --format=%H --name-only -z -c --no-renames --no-ext-diff --no-show-signature --max-count=20001 \\\n"
     "        --ignore-missing --stdin\n";
 
 struct asking {
@@ -78,6 +75,18 @@ static void note(struct map *positions, const struct git_refs *refs)
         *map_at(positions, ref->at.digits, strlen(ref->at.digits)) = positions;
 }
 
+static void add_new(struct asking *asking, struct map *known, const struct git_refs *refs, const char *mark)
+{
+    vec_each (const struct git_ref, ref, &refs->list) {
+        void **place = map_at(known, ref->at.digits, strlen(ref->at.digits));
+        if (*place)
+            continue;
+        *place = asking;
+        asking->digits = strlen(ref->at.digits);
+        buf_printf(&asking->input, "%s%s\n", mark, ref->at.digits);
+    }
+}
+
 bool new_commits_has_new(const struct git_refs *before, const struct git_refs *after)
 {
     struct map known = {0};
@@ -94,14 +103,9 @@ static void add_positions(struct asking *asking)
     const struct new_commits_question *question = asking->question;
     struct map known = {0};
     note(&known, question->before);
-    vec_each (const struct git_ref, ref, &question->after->list) {
-        void **place = map_at(&known, ref->at.digits, strlen(ref->at.digits));
-        if (*place)
-            continue;
-        *place = asking;
-        asking->digits = strlen(ref->at.digits);
-        buf_printf(&asking->input, "%s\n", ref->at.digits);
-    }
+    add_new(asking, &known, question->after, "");
+    if (question->logged)
+        add_new(asking, &known, question->logged, "~");
     vec_each (const struct git_ref, ref, &question->before->list)
         buf_printf(&asking->input, "^%s\n", ref->at.digits);
     for (size_t i = 0; i < question->pack_count; i++)
@@ -222,11 +226,13 @@ void new_commits_find(const struct new_commits_question *question, struct new_co
 {
     *ret_found = (struct new_commits){0};
     struct asking asking = {.question = question, .found = ret_found};
-    if (question->before->unread || question->after->unread)
-        leave_unchecked(ret_found, arena_printf(question->arena, "%s cannot be read as a ref",
-                                                question->after->unread ? question->after->unread
-                                                                        : question->before->unread));
-    bool has_new = new_commits_has_new(question->before, question->after);
+    const char *unread = question->after->unread ? question->after->unread : question->before->unread;
+    if (unread)
+        leave_unchecked(ret_found, arena_printf(question->arena, "%s cannot be read as a ref", unread));
+    if (question->logged && question->logged->unread)
+        leave_unchecked(ret_found, arena_printf(question->arena, "%s is too long", question->logged->unread));
+    bool has_new = new_commits_has_new(question->before, question->after) ||
+                   (question->logged && new_commits_has_new(question->before, question->logged));
     if (has_new)
         add_positions(&asking);
     if (has_new && !question->ask)

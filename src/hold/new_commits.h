@@ -11,6 +11,8 @@
  *      git believes their names until `git fsck`.
  *   3. `log --name-only` lists the commits.
  *
+ * Positions that only logs name are walked as well, since `git fsck` and `git gc` follow them. Their commits are not listed.
+ *
  * Where the walk fails, or a hash is not right, each position is walked by itself: the sound ones are listed, the others are
  * `broken`. Whatever a limit or an error cuts off is `unchecked`, and never passes for sound.
  */
@@ -25,6 +27,7 @@ struct new_commits_question {
     const char *work_tree;
     const char *git_dir; /* NULL: that of the work tree */
     const struct git_refs *before, *after;
+    const struct git_refs *logged; /* positions that only logs name, or NULL */
     const char *const
         *packs; /* indexes of packs that are new, "pack-….idx": looked at only where something is broken */
     size_t pack_count;
@@ -45,6 +48,19 @@ struct new_commits {
 
 void new_commits_find(const struct new_commits_question *question, struct new_commits *ret_found);
 void new_commits_free(struct new_commits *found);
+
+/*
+ * A function of the shell: prints "damaged FILE" for each loose object of the directory $objects that git cannot read, or that has not the
+ * hash that names it. It fails if git could not look at all of them.
+ */
+#define NEW_COMMITS_READ_LOOSE                                                                                                    \
+    "read_loose() {\n"                                                                                                            \
+    "    format=$(git rev-parse --show-object-format 2>/dev/null || echo sha1)\n"                                                 \
+    "    (unset GIT_OBJECT_DIRECTORY; git init -q --bare --template= --object-format=\"$format\" \"$t/empty\") || return\n"       \
+    "    GIT_OBJECT_DIRECTORY=$objects git --git-dir=\"$t/empty\" fsck --no-full --no-dangling --no-progress >\"$t/said\" 2>&1\n" \
+    "    test $? -lt 128 || return\n"                                                                                             \
+    "    sed -n 's,^error: .*/\\(../[0-9a-f]*\\)$,damaged \\1,p' \"$t/said\"\n"                                                   \
+    "}\n"
 
 /* Does a ref stand at a position that none had before? Else git is asked nothing. */
 bool new_commits_has_new(const struct git_refs *before, const struct git_refs *after);

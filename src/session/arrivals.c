@@ -22,6 +22,8 @@
 #define CAME    PLACE "/came"
 #define GIT_DIR ".git/"
 
+enum { MOST_LOGGED = 100000 };
+
 /* One repository: the workspace's own, or that of a submodule. */
 struct looking {
     const struct arrivals_request *request;
@@ -29,7 +31,8 @@ struct looking {
     const decision_list *decisions;
     struct store *store;
     const char *git_dir; /* relative, with its slash: ".git/", ".git/modules/lib/" */
-    struct git_refs before, after;
+    struct git_refs before, after, logged;
+    bool has_loose; /* an object in a file of its own would come */
     /* cppcheck-suppress unusedStructMember; vec_push uses it */
     VEC(const char *) packs;
 };
@@ -62,30 +65,82 @@ static void read_packed(struct looking *looking, struct bytes text)
     }
 }
 
-static int read_refs(struct looking *looking, struct err *err)
+/* A file, relative to the directory of a work tree in a repository, that names positions without being a ref. */
+static bool is_mention(const char *inner)
+{
+    return text_starts_with(inner, "logs/") || strcmp(inner, "ORIG_HEAD") == 0;
+}
+
+static void add_logged(struct looking *looking, const char *name, const struct git_position *at)
+{
+    struct git_refs *logged = &looking->logged;
+    size_t count = logged->list.count;
+    if (git_position_is_null(at) || (count && strcmp(logged->list.at[count - 1].at.digits, at->digits) == 0))
+        return;
+    if (count >= MOST_LOGGED)
+        logged->unread = name;
+    else
+        vec_push(&logged->list, ((struct git_ref){.name = name, .at = *at}));
+}
+
+/* The lines that are new. repo_check.c holds a log with a line that is junk. */
+static int read_log(struct looking *looking, const char *name, const struct entry *was, const char *text,
+                    struct err *err)
+{
+    auto_buf struct buf old = {0};
+    if (was && S_ISREG(was->mode) && was->content == CONTENT_STORED &&
+        store_read(looking->store, &was->blob, GIT_PACKED_REFS_MOST, &old, err) < 0)
+        return -1;
+    size_t known = text_starts_with(text, buf_text(&old)) ? old.size : 0;
+    struct bytes rest = bytes_of(text + known, strlen(text + known)), line;
+    while (bytes_take_line(&rest, &line)) {
+        struct git_position from, to;
+        if (!git_logged_parse(line, &from, &to))
+            continue;
+        add_logged(looking, name, &from);
+        add_logged(looking, name, &to);
+    }
+    return 0;
+}
+
+static int read_position(struct looking *looking, const struct decision *decision, const struct entry *file,
+                         struct err *err)
+{
+    const char *path = decision->judged.change.path, *name = git_inner_of(path).path;
+    bool is_packed = strcmp(path + strlen(looking->git_dir), "packed-refs") == 0;
+    auto_buf struct buf text = {0};
+    struct git_ref ref = {.name = name};
+    if (!is_packed && !is_mention(name) && strcmp(name, "HEAD") != 0 && !text_starts_with(name, "refs/"))
+        return 0;
+    if (store_read(looking->store, &file->blob, GIT_PACKED_REFS_MOST, &text, err) < 0)
+        return -1;
+    if (text_starts_with(name, "logs/"))
+        return read_log(looking, name, decision->judged.change.before, buf_text(&text), err);
+    if (is_packed)
+        read_packed(looking, bytes_of(buf_text(&text), text.size));
+    else if (git_position_parse(buf_text(&text), &ref.at))
+        vec_push(is_mention(name) ? &looking->logged.list : &looking->after.list, ref);
+    return 0;
+}
+
+static int read_positions(struct looking *looking, struct err *err)
 {
     for (size_t i = 0; i < looking->decisions->count; i++) {
         const struct decision *decision = &looking->decisions->at[i];
         const struct entry *file = file_of(looking, decision);
-        if (!file)
-            continue;
-        const char *name = decision->judged.change.path + strlen(looking->git_dir);
-        bool is_packed = strcmp(name, "packed-refs") == 0;
-        if (!is_packed && strcmp(name, "HEAD") != 0 && !text_starts_with(name, "refs/"))
-            continue;
-        auto_buf struct buf text = {0};
-        struct git_ref ref = {.name = name};
-        if (store_read(looking->store, &file->blob, GIT_PACKED_REFS_MOST, &text, err) < 0)
+        if (file && read_position(looking, decision, file, err) < 0)
             return -1;
-        if (is_packed)
-            read_packed(looking, bytes_of(buf_text(&text), text.size));
-        else if (git_position_parse(buf_text(&text), &ref.at))
-            vec_push(&looking->after.list, ref);
     }
     return 0;
 }
 
 /* --- the objects -------------------------------------------------------------------------------------------------- */
+
+static bool is_object(const char *path)
+{
+    const char *inner = path + git_repository_size(path);
+    return text_starts_with(inner, "objects/") && git_is_object_path(inner + strlen("objects/"));
+}
 
 /* The file by which git finds what is in a pack. */
 static bool is_pack_index(const char *path)
@@ -115,22 +170,23 @@ static int write_objects(struct looking *looking, int came_fd, struct err *err)
         if (!file)
             continue;
         const char *path = looking->decisions->at[i].judged.change.path + strlen(looking->git_dir);
-        bool is_object = text_starts_with(path, "objects/") && git_is_object_path(path + strlen("objects/"));
-        if (!is_object && strcmp(path, "shallow") != 0)
+        bool comes = is_object(looking->decisions->at[i].judged.change.path);
+        if (!comes && strcmp(path, "shallow") != 0)
             continue;
         if (write_object(looking, came_fd, path, file, err) < 0)
             return -1;
         if (is_pack_index(looking->decisions->at[i].judged.change.path))
             vec_push(&looking->packs, path + strlen("objects/pack/"));
+        looking->has_loose |= comes && !text_starts_with(path, "objects/pack/");
     }
     return 0;
 }
 
-static bool has_pack(const struct looking *looking)
+static bool has_object(const struct looking *looking)
 {
     for (size_t i = 0; i < looking->decisions->count; i++) {
         const struct decision *decision = &looking->decisions->at[i];
-        if (file_of(looking, decision) && is_pack_index(decision->judged.change.path))
+        if (file_of(looking, decision) && is_object(decision->judged.change.path))
             return true;
     }
     return false;
@@ -147,22 +203,23 @@ static const char *own_directory(const struct looking *looking)
 }
 
 /*
- * Asks git whether each object of a new pack has the hash that names it. What git does not find sound does not come, nor does a ref: what it
- * leads to may lie in such a pack.
+ * Asks git whether each new object has the hash that names it, whatever leads to it. What git does not find sound does not come. Where that is a
+ * pack, no ref does either: what it leads to may lie in such a pack.
  */
-static void verify_packs(const struct looking *looking, const struct new_commits_question *question,
-                         struct new_commits *found)
+static void verify_objects(const struct looking *looking, const struct new_commits_question *question,
+                           struct new_commits *found)
 {
     static const char script[] =
         "test $# -eq 0 || export GIT_DIR=\"$1\"\n"
+        "t=${TMPDIR:-/tmp} objects=$GIT_OBJECT_DIRECTORY\n" NEW_COMMITS_READ_LOOSE "read_loose || exit\n"
         "while read -r pack; do\n"
-        "    git verify-pack \"$GIT_OBJECT_DIRECTORY/pack/$pack\" >/dev/null 2>&1 || echo \"damaged $pack\"\n"
+        "    git verify-pack \"$GIT_OBJECT_DIRECTORY/pack/$pack\" >/dev/null 2>&1 || echo \"damaged pack/$pack\"\n"
         "done\n"
         "echo end\n";
     const char *const command[] = {"sh", "-c", script, "sh", question->git_dir, NULL};
     struct arena *arena = looking->arena;
     auto_buf struct buf input = {0}, output = {0};
-    size_t sound = found->damaged.count;
+    bool has_damaged_pack = false;
     struct bytes line = {0};
     for (size_t i = 0; i < looking->packs.count; i++)
         buf_printf(&input, "%s\n", looking->packs.at[i]);
@@ -173,12 +230,16 @@ static void verify_packs(const struct looking *looking, const struct new_commits
         const char *name = arena_copy(arena, line.at, line.size);
         has_ended |= strcmp(name, "end") == 0;
         if (text_starts_with(name, "damaged "))
-            new_commits_add_damaged(arena, arena_printf(arena, "pack/%s", name + strlen("damaged ")), found);
+            new_commits_add_damaged(arena, name + strlen("damaged "), found);
+        has_damaged_pack |= text_starts_with(name, "damaged pack/");
     }
     if ((result < 0 || !has_ended) && !found->unchecked)
-        found->unchecked = "git could not read the new packs, or needed too long";
-    for (size_t i = 0; found->damaged.count > sound && i < looking->after.list.count; i++)
-        vec_push(&found->broken, arena_str(arena, looking->after.list.at[i].at.digits));
+        found->unchecked = "git could not read the new objects, or needed too long";
+    const struct git_refs *all[] = {&looking->after, &looking->logged};
+    for (size_t i = 0; has_damaged_pack && i < array_len(all); i++) {
+        vec_each (const struct git_ref, ref, &all[i]->list)
+            vec_push(&found->broken, arena_str(arena, ref->at.digits));
+    }
 }
 
 static int ask(struct looking *looking, struct new_commits *ret_found, struct err *err)
@@ -210,11 +271,12 @@ static int ask(struct looking *looking, struct new_commits *ret_found, struct er
         .git_dir = is_there && strcmp(looking->git_dir, GIT_DIR) != 0 ? own : NULL,
         .before = &looking->before,
         .after = &looking->after,
+        .logged = &looking->logged,
         .packs = looking->packs.at,
         .pack_count = looking->packs.count};
     new_commits_find(&question, ret_found);
-    if (is_there && looking->packs.count)
-        verify_packs(looking, &question, ret_found);
+    if (is_there && (looking->packs.count || looking->has_loose))
+        verify_objects(looking, &question, ret_found);
     return 0;
 }
 
@@ -239,12 +301,12 @@ static void add_found(const struct looking *looking, struct new_commits *found, 
 static int look(struct looking *looking, struct arrivals *ret_arrivals, struct err *err)
 {
     const struct timespec always = {.tv_sec = INT64_MAX};
-    if (read_refs(looking, err) < 0)
+    if (read_positions(looking, err) < 0)
         return -1;
-    if (looking->after.list.count)
+    if (looking->after.list.count || looking->logged.list.count)
         git_refs_read(own_directory(looking), always, looking->arena, &looking->before);
     bool has_new = new_commits_has_new(&looking->before, &looking->after);
-    if (!has_new && !has_pack(looking))
+    if (!has_new && !new_commits_has_new(&looking->before, &looking->logged) && !has_object(looking))
         return 0;
     struct new_commits found = {0};
     int result = ask(looking, &found, err);
@@ -259,13 +321,13 @@ static int look(struct looking *looking, struct arrivals *ret_arrivals, struct e
 
 typedef VEC(const char *) git_dirs;
 
-/* The repositories to which a ref or a pack would come. */
+/* The repositories to which a ref, a line of a log or an object would come. */
 static void find_repositories(struct arena *arena, const decision_list *decisions, git_dirs *ret_repositories)
 {
     vec_each (const struct decision, decision, decisions) {
         const char *path = decision->judged.change.path;
         if (decision->course != COURSE_GO || !arrivals_concern(path) ||
-            !(git_is_position(path) || is_pack_index(path)))
+            !(git_is_position(path) || is_mention(git_inner_of(path).path) || is_object(path)))
             continue;
         const char *git_dir = arena_copy(arena, path, git_repository_size(path));
         if (!text_is_among(git_dir, ret_repositories->at, ret_repositories->count))
@@ -290,6 +352,7 @@ int arrivals_find(const struct arrivals_request *request, struct arena *arena, c
         result = look(&looking, ret_arrivals, err);
         git_refs_free(&looking.before);
         git_refs_free(&looking.after);
+        git_refs_free(&looking.logged);
         vec_free(&looking.packs);
     }
     return result;

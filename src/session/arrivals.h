@@ -1,7 +1,8 @@
 /*
  * What an apply or the end of --branch would bring into a repository, looked at before a ref moves: git reads the new
- * objects in a sandbox, from a folder of their own beside the repository's objects (hold/new_commits.h). A pack is read as a whole, whatever
- * refs do: git looks into a new pack before it looks for an older object of the same name.
+ * objects in a sandbox, from a folder of their own beside the repository's objects (hold/new_commits.h). Each new object is read, whatever
+ * refs do: `git fsck` reads it, too, and git looks into a new pack before it looks for an older object of the same name. What only new lines of
+ * logs lead to is read as well.
  */
 #pragma once
 

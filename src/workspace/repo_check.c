@@ -19,6 +19,7 @@ enum {
     REF_LARGEST = 4096,
     INDEX_MOST = 256 * 1024 * 1024,
     SHALLOW_MOST = 64 * 1024 * 1024,
+    OF_CONTENT = CHANGE_ADDED | CHANGE_KIND | CHANGE_CONTENT | CHANGE_TARGET,
     LOOKUPS_MOST = 5000, /* of objects in one index; `git fsck` reports what is missing beyond that */
 };
 
@@ -53,6 +54,11 @@ static bool is_position(const struct inner *inner)
 {
     return inner->git_size && (strcmp(inner->name, "HEAD") == 0 || strcmp(inner->name, "packed-refs") == 0 ||
                                text_starts_with(inner->name, "refs/"));
+}
+
+static bool is_log(const struct inner *inner)
+{
+    return inner->git_size && text_starts_with(inner->name, "logs/");
 }
 
 static bool is_index(const struct inner *inner)
@@ -141,13 +147,30 @@ static const char *why_packed(void *context, const char *line)
     return future_has_object(lookup->future, lookup->objects, packed.at.digits) ? NULL : names_missing_commit;
 }
 
+/* One line of a log: "OLD NEW …". `git fsck` and `git gc` follow both. */
+static const char *why_logged(void *context, const char *line)
+{
+    const struct lookup *lookup = context;
+    struct git_position at[2]; /* before and after */
+    if (!git_logged_parse(bytes_of(line, strlen(line)), &at[0], &at[1]))
+        return unreadable;
+    for (size_t i = 0; i < array_len(at); i++) {
+        if (!git_position_is_null(&at[i]) &&
+            (leads_astray(lookup->findings, at[i].digits) ||
+             !future_has_object(lookup->future, lookup->objects, at[i].digits)))
+            return "it names a commit that is missing or damaged";
+    }
+    return NULL;
+}
+
 static const char *why_content(struct check *check, const struct inner *inner, const struct change *change)
 {
     auto_buf struct buf text = {0};
     struct git_position position;
-    if (strcmp(inner->name, "packed-refs") == 0) {
+    if (strcmp(inner->name, "packed-refs") == 0 || is_log(inner)) {
         struct lookup lookup = {&check->future, sibling(check, inner, "objects/"), check->findings};
-        return why_line(&check->future, change, GIT_PACKED_REFS_MOST, why_packed, &lookup);
+        return why_line(&check->future, change, GIT_PACKED_REFS_MOST, is_log(inner) ? why_logged : why_packed,
+                        &lookup);
     }
     if (!future_read_entry(&check->future, change->after, REF_LARGEST, &text))
         return unreadable;
@@ -324,20 +347,18 @@ static const char *why_not_data(struct check *check, const struct inner *inner, 
 {
     struct gate_change judged = {change->path, change->before, change->after, read_for_judge, &check->future};
     bool is_file = S_ISREG(change->after->mode);
-    bool is_data =
-        is_index(inner) || is_shallow(inner) || is_position(inner) || text_starts_with(inner->name, "logs/");
+    bool is_data = is_index(inner) || is_shallow(inner) || is_position(inner) || is_log(inner);
     return !S_ISDIR(change->after->mode) && (!is_file || is_data) ? gate_judge_git(&judged) : NULL;
 }
 
 /* Returns why the change must be held back, or NULL. */
 static const char *why_broken(struct check *check, const struct inner *inner, const struct decision *decision)
 {
-    unsigned of_content = CHANGE_ADDED | CHANGE_KIND | CHANGE_CONTENT | CHANGE_TARGET;
     const struct change *change = &decision->judged.change;
     bool is_directory = change->after && S_ISDIR(change->after->mode);
     if (!change->after)
         return why_removal(check, inner);
-    if (!(change->what & of_content))
+    if (!(change->what & OF_CONTENT))
         return NULL;
     if (text_starts_with(inner->name, "objects/"))
         return is_directory ? NULL : why_object(check, inner, decision);
@@ -345,8 +366,8 @@ static const char *why_broken(struct check *check, const struct inner *inner, co
         return why_index(&check->future, change, sibling(check, inner, "objects/"));
     if (is_shallow(inner))
         return why_shallow(&check->future, change, sibling(check, inner, "objects/"));
-    bool is_ref = text_starts_with(inner->name, "refs/");
-    if (!is_position(inner) || (is_ref && is_directory))
+    bool is_ref = text_starts_with(inner->name, "refs/"), is_past = strcmp(inner->name, "ORIG_HEAD") == 0;
+    if (!(is_position(inner) || is_past || is_log(inner)) || ((is_ref || is_log(inner)) && is_directory))
         return NULL;
     return is_ref && !git_ref_is_sound(inner->name) ? "this is not a valid branch name"
                                                     : why_content(check, inner, change);
@@ -378,7 +399,7 @@ static void hold(struct check *check, const struct inner *inner, struct decision
     decision->course = COURSE_HELD;
     decision->why = why;
     decision->breaks = true;
-    if (!is_index(inner) && !is_shallow(inner))
+    if (is_position(inner) || text_starts_with(inner->name, "objects/"))
         *map_at(&check->broken, inner->path, inner->git_size) = decision;
 }
 
@@ -420,32 +441,43 @@ static void hold_for_others(struct check *check, const struct inner *inner, stru
 
 /* --- all of them -------------------------------------------------------------------------------------------------- */
 
+static void hold_one(struct check *check, const struct inner *inner, struct decision *decision)
+{
+    const struct change *change = &decision->judged.change;
+    const char *why = why_broken(check, inner, decision);
+    if (!why && change->after && change->what & OF_CONTENT)
+        why = why_not_data(check, inner, change);
+    if (why)
+        hold(check, inner, decision, why);
+}
+
+/* Reflogs and the index beside a ref that is held back name missing commits, too: they stay as they are, without a word. */
+static bool stays_with_ref(struct check *check, const struct inner *inner)
+{
+    return (is_log(inner) || strcmp(inner->name, "index") == 0) &&
+           map_get(&check->broken, inner->path, inner->git_size);
+}
+
 static void hold_all(struct check *check)
 {
     decision_list *decisions = check->decisions;
     for (size_t i = 0; i < decisions->count; i++) {
-        struct decision *decision = &decisions->at[i];
-        struct inner inner = inner_of(decision->judged.change.path);
-        bool goes = decision->course == COURSE_GO && inner.git_size;
-        const char *why = goes ? why_broken(check, &inner, decision) : NULL;
-        unsigned of_content = CHANGE_ADDED | CHANGE_KIND | CHANGE_CONTENT | CHANGE_TARGET;
-        if (goes && !why && decision->judged.change.after && decision->judged.change.what & of_content)
-            why = why_not_data(check, &inner, &decision->judged.change);
-        if (why)
-            hold(check, &inner, decision, why);
+        struct inner inner = inner_of(decisions->at[i].judged.change.path);
+        if (decisions->at[i].course == COURSE_GO && inner.git_size && !is_log(&inner))
+            hold_one(check, &inner, &decisions->at[i]);
     }
     for (size_t i = 0; i < decisions->count; i++) {
         struct inner inner = inner_of(decisions->at[i].judged.change.path);
         if (decisions->at[i].course == COURSE_GO && is_position(&inner))
             hold_for_others(check, &inner, &decisions->at[i]);
     }
-    /* Reflogs and the index beside a ref that is held back name missing commits, too. */
-    for (size_t i = 0; i < decisions->count && check->broken.count; i++) {
+    for (size_t i = 0; i < decisions->count; i++) {
         struct inner inner = inner_of(decisions->at[i].judged.change.path);
-        bool is_company = text_starts_with(inner.name, "logs/") || strcmp(inner.name, "index") == 0;
-        if (is_company && decisions->at[i].course == COURSE_GO &&
-            map_get(&check->broken, inner.path, inner.git_size))
+        bool goes = decisions->at[i].course == COURSE_GO;
+        if (goes && stays_with_ref(check, &inner))
             decisions->at[i].course = COURSE_DONE;
+        else if (goes && is_log(&inner))
+            hold_one(check, &inner, &decisions->at[i]);
     }
 }
 
