@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "cli/say.h"
+#include "cli/undo.h"
 #include "git/repo.h"
 #include "kernel/beneath.h"
 #include "report/patch.h"
@@ -423,6 +424,7 @@ static int dialogue_chosen(const struct world *world, const struct choice *choic
         return status;
     }
     int ran = dialogue_finish(world, choice, dialogue, decisions);
+    undo_say_stays(world, choice, dialogue, decisions);
     return ran ? ran : status;
 }
 

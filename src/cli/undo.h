@@ -4,6 +4,7 @@
 #include "cli/args.h"
 #include "cli/choose.h"
 #include "cli/world.h"
+#include "workspace/transition.h"
 
 /*
  * undo_latest.c: what `bawn undo` without the name of a session means. `record` is the latest session that can be undone.
@@ -18,6 +19,11 @@ bool undo_is_possible(const struct record *record);
 
 /* `bawn undo --list`: the sessions of a workspace that can be undone, with their checkpoints. */
 int undo_list(const struct world *world, struct choice *choice);
+
+/* undo_stays.c: says what of a repository an undo of a live run has not taken back, and is not named as kept. */
+struct dialogue;
+void undo_say_stays(const struct world *world, const struct choice *choice, const struct dialogue *dialogue,
+                    const decision_list *decisions);
 
 /* --- undo_chain.c --- */
 

@@ -50,6 +50,9 @@ void compare_trees(const struct tree *before, const struct tree *after, change_l
 /* Is this a change that is shown to a person? */
 bool change_is_shown(const struct change *change);
 
+/* Is the path there before and after, and differs in nothing but its mode, attributes and time? */
+bool change_is_mode(const struct change *change);
+
 /*
  * Is it counted? Those that are shown are, except a directory that was made or removed with something in it: a person counts the
  * files. So the count is 0 only if nothing is shown.

@@ -86,6 +86,7 @@ static int by_path(const void *a, const void *b)
 struct revision_of_changes {
     bool *goes;          /* for each change */
     change_list context; /* to be added */
+    bool is_packed;      /* refs lie in other files, with the same values */
 };
 
 static void keep_moved_refs(const struct repo_texts *refs, const change_list *changes, size_t first,
@@ -95,9 +96,13 @@ static void keep_moved_refs(const struct repo_texts *refs, const change_list *ch
         add_context(refs, &revised->context);
         return;
     }
-    for (size_t i = first; is_of_repository(refs, changes, i); i++)
-        revised->goes[i] |=
-            is_of_refs(repo_texts_inner(refs, changes->at[i].path)) && is_plain(&changes->at[i]);
+    for (size_t i = first; is_of_repository(refs, changes, i); i++) {
+        const struct change *change = &changes->at[i];
+        if (!is_of_refs(repo_texts_inner(refs, change->path)) || !is_plain(change) || change_is_mode(change))
+            continue;
+        revised->goes[i] = true;
+        revised->is_packed |= change_is_shown(change);
+    }
 }
 
 static void revise(change_list *changes, const struct revision_of_changes *revised)
@@ -125,7 +130,8 @@ static bool may_have_moved(const struct live *live, struct arena *arena, const s
     return tree_find(live->start, directory) && tree_find(live->end, directory);
 }
 
-static void drop_unmoved_refs(const struct live *live, int top_fd, struct store *store, struct arena *arena,
+/* Returns whether refs lie in other files, with the same values. */
+static bool drop_unmoved_refs(const struct live *live, int top_fd, struct store *store, struct arena *arena,
                               change_list *changes)
 {
     struct map seen = {0};
@@ -151,6 +157,7 @@ static void drop_unmoved_refs(const struct live *live, int top_fd, struct store 
     free(revised.goes);
     vec_free(&revised.context);
     map_free(&seen);
+    return revised.is_packed;
 }
 
 int live_save_changes(const struct live *live, int folder_fd, uint64_t *ret_count, struct err *err)
@@ -162,12 +169,19 @@ int live_save_changes(const struct live *live, int folder_fd, uint64_t *ret_coun
         return -1;
     change_list changes;
     compare_trees(live->start, live->end, &changes);
-    int result = objects_drop_moved(top_fd, &store, &arena, live->start, live->end, &changes, err);
+    struct uncounted uncounted = {0};
+    int result =
+        objects_drop_moved(top_fd, &store, &arena, live->start, live->end, &changes, &uncounted, err);
     if (result == 0)
-        drop_unmoved_refs(live, top_fd, &store, &arena, &changes);
+        uncounted.is_packed |= drop_unmoved_refs(live, top_fd, &store, &arena, &changes);
     *ret_count = changes_count(&changes);
-    if (result == 0 && (*ret_count || live->is_kept))
+    bool is_saved = result == 0 && (*ret_count || live->is_kept);
+    if (is_saved)
         result = compare_save_list(folder_fd, &changes, live->start, live->end, "before", "after", err);
+    if (is_saved && uncounted.has_objects)
+        record_note(folder_fd, RECORD_OBJECTS);
+    if (is_saved && uncounted.is_packed)
+        record_note(folder_fd, RECORD_PACKED);
     vec_free(&changes);
     arena_free(&arena);
     return result;

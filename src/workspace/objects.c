@@ -182,6 +182,8 @@ static int find_needed(int top_fd, struct store *store, struct arena *arena, los
         }
         auto_fd int fd = open_beneath(top_fd, arena_copy(arena, path, prefix - 1), O_RDONLY | O_DIRECTORY, 0);
         struct search search = {.store = store, .first = &lost->at[i], .count = count, .prefix = prefix};
+        for (size_t j = i; fd < 0 && j < i + count; j++)
+            lost->at[j].is_needed = true; /* no git has moved anything: the store itself is gone */
         if (fd < 0 || !hash_size)
             continue;
         git_lookup_begin(fd, hash_size, &search.lookup);
@@ -214,6 +216,20 @@ static bool is_needed_beneath(const lost_list *lost, const char *directory)
             return true;
     }
     return false;
+}
+
+/*
+ * Does a directory of a store that is gone count? git makes `info` and `pack`, and never removes them. It removes the other ones when they are
+ * empty, so they count where something in them does, or where the store itself is gone.
+ */
+static bool is_needed_directory(int top_fd, struct arena *arena, const lost_list *lost, const char *path)
+{
+    size_t store = store_size_of(path);
+    if (strcmp(path + store, "info") == 0 || strcmp(path + store, "pack") == 0 ||
+        is_needed_beneath(lost, path))
+        return true;
+    auto_fd int fd = open_beneath(top_fd, arena_copy(arena, path, store - 1), O_PATH, 0);
+    return fd < 0 && errno == ENOENT;
 }
 
 /* --- the changes of a run ----------------------------------------------------------------------------------------- */
@@ -249,42 +265,63 @@ static bool is_lost_file(const struct change *change)
     return !change->after && S_ISREG(change->before->mode) && objects_has_path(change->path);
 }
 
+struct run {
+    int top_fd;
+    const struct tree *start, *end;
+    struct arena *arena;
+    lost_list lost;
+    struct uncounted *uncounted;
+};
+
+/* Of a file or directory that is there before and after, or after alone. Returns false if the change is dropped. */
+static bool keep_present(const struct run *run, const struct change *change)
+{
+    bool is_new = !change->before,
+         counts = is_new ? !has_repository(run->start, run->end, run->arena, change->path)
+                         : counts_in_place(run->start, change);
+    if (!counts && S_ISREG(change->after->mode)) {
+        run->uncounted->has_objects |= is_new;
+        run->uncounted->is_packed |= change->what & CHANGE_CONTENT;
+    }
+    return counts;
+}
+
 /* Returns false if the change is dropped. */
-static bool keep_change(const lost_list *lost, const struct tree *start, const struct tree *end,
-                        struct arena *arena, struct change *change)
+static bool keep_change(const struct run *run, struct change *change)
 {
     const struct entry *either = change->after ? change->after : change->before;
     if (!objects_has_path(change->path) || !is_plain(either))
         return true;
-    if (change->before && change->after)
-        return counts_in_place(start, change);
-    if (!change->before)
-        return !has_repository(start, end, arena, change->path);
-    bool counts =
-        S_ISDIR(either->mode) ? is_needed_beneath(lost, change->path) : is_needed(lost, change->path);
+    if (change->after)
+        return keep_present(run, change);
+    bool counts = S_ISDIR(either->mode)
+                      ? is_needed_directory(run->top_fd, run->arena, &run->lost, change->path)
+                      : is_needed(&run->lost, change->path);
     if (!counts) { /* context */
         change->after = change->before;
         change->what = 0;
+        run->uncounted->is_packed = true;
     }
     return true;
 }
 
 int objects_drop_moved(int top_fd, struct store *store, struct arena *arena, const struct tree *start,
-                       const struct tree *end, change_list *changes, struct err *err)
+                       const struct tree *end, change_list *changes, struct uncounted *uncounted,
+                       struct err *err)
 {
-    lost_list lost = {0};
+    struct run run = {.top_fd = top_fd, .start = start, .end = end, .arena = arena, .uncounted = uncounted};
     size_t kept = 0;
     for (size_t i = 0; i < changes->count; i++) {
         if (is_lost_file(&changes->at[i]))
-            vec_push(&lost, (struct lost){.path = changes->at[i].path, .entry = changes->at[i].before});
+            vec_push(&run.lost, (struct lost){.path = changes->at[i].path, .entry = changes->at[i].before});
     }
-    int result = find_needed(top_fd, store, arena, &lost, err);
+    int result = find_needed(top_fd, store, arena, &run.lost, err);
     for (size_t i = 0; i < changes->count; i++) {
-        if (keep_change(&lost, start, end, arena, &changes->at[i]))
+        if (keep_change(&run, &changes->at[i]))
             changes->at[kept++] = changes->at[i];
     }
     changes->count = kept;
-    vec_free(&lost);
+    vec_free(&run.lost);
     return result;
 }
 
@@ -349,7 +386,7 @@ int objects_decide(const struct transition *transition, int top_fd, struct store
         struct decision *decision = &decisions->at[i];
         const char *path = decision->judged.change.path;
         if (is_lost(decision) &&
-            !(S_ISDIR(decision->judged.change.after->mode) ? is_needed_beneath(&lost, path)
+            !(S_ISDIR(decision->judged.change.after->mode) ? is_needed_directory(top_fd, arena, &lost, path)
                                                            : is_needed(&lost, path)))
             decision->course = COURSE_DONE;
     }

@@ -71,28 +71,48 @@ static int by_name(const void *a, const void *b)
     return strcmp(left->name, right->name);
 }
 
-void packed_refs_write(const struct packed_refs *refs, const struct packed_refs *other,
-                       const packed_edits *edits, struct buf *ret_text)
+typedef VEC(const struct packed_ref *) line_list;
+
+/* The lines with the edits, in git's order. */
+static void edit(const struct packed_refs *refs, const packed_edits *edits, line_list *ret_lines)
 {
-    VEC(const struct packed_ref *) lines = {0};
     struct map edited = {0};
     for (size_t i = 0; i < edits->count; i++) {
-        const struct packed_edit *edit = &edits->at[i];
-        const struct packed_ref *ref = edit->from ? find(edit->from, edit->name) : NULL;
-        *map_at(&edited, edit->name, strlen(edit->name)) = &edited;
+        const struct packed_edit *one = &edits->at[i];
+        const struct packed_ref *ref = one->from ? find(one->from, one->name) : NULL;
+        *map_at(&edited, one->name, strlen(one->name)) = &edited;
         if (ref)
-            vec_push(&lines, ref);
+            vec_push(ret_lines, ref);
     }
     for (size_t i = 0; i < refs->lines.count; i++) {
         const struct packed_ref *ref = &refs->lines.at[i];
         if (!map_get(&edited, ref->name, strlen(ref->name)))
-            vec_push(&lines, ref);
+            vec_push(ret_lines, ref);
     }
-    if (lines.count)
-        qsort(lines.at, lines.count, sizeof(*lines.at), by_name);
+    if (ret_lines->count)
+        qsort(ret_lines->at, ret_lines->count, sizeof(*ret_lines->at), by_name);
+    map_free(&edited);
+}
+
+bool packed_refs_become(const struct packed_refs *refs, const packed_edits *edits,
+                        const struct packed_refs *other)
+{
+    auto_vec line_list lines = {0};
+    edit(refs, edits, &lines);
+    bool is_same = lines.count == other->lines.count;
+    for (size_t i = 0; is_same && i < lines.count; i++) {
+        const char *value = packed_refs_find(other, lines.at[i]->name);
+        is_same = value && strcmp(value, lines.at[i]->value) == 0;
+    }
+    return is_same;
+}
+
+void packed_refs_write(const struct packed_refs *refs, const struct packed_refs *other,
+                       const packed_edits *edits, struct buf *ret_text)
+{
+    auto_vec line_list lines = {0};
+    edit(refs, edits, &lines);
     buf_add_str(ret_text, refs->is_there ? refs->head : other->is_there ? other->head : "");
     for (size_t i = 0; i < lines.count; i++)
         buf_add_str(ret_text, lines.at[i]->text);
-    vec_free(&lines);
-    map_free(&edited);
 }

@@ -20,8 +20,8 @@
  * the time of the run. A log that the command forged can only name more branches, which the command could have moved
  * itself.
  *
- * `packed-refs` is never replaced as a whole while it can be read: only the lines of refs that go back are edited. Logs
- * stay, so that every commit can be found; lines that were lost come back.
+ * Of `packed-refs`, while it can be read, only the lines of refs that go back are edited. If all its refs then stand where they stood at START, the
+ * file is that of START, byte for byte. Logs stay, so that every commit can be found; lines that were lost come back.
  */
 #include "workspace/undo_git.h"
 
@@ -182,12 +182,15 @@ static void remove_loose(struct decision *loose)
 static int go_back(struct repository *repository, struct ref *ref, struct err *err)
 {
     const char *start = ref->value[START], *packed = packed_refs_find(repository->coming, ref->name);
+    bool can_edit = repository->packed_decision != NULL;
     if (ref->loose && ref->loose->judged.change.after) {
         if (ref->loose->course != COURSE_HELD) /* its content was not kept */
             ref->loose->course = COURSE_GO;
+        const char *covered = packed_refs_find(&repository->texts.packed[START], ref->name);
+        if (can_edit && covered && !repo_texts_is_same(packed, covered))
+            packed_refs_edit(&repository->edits, ref->name, &repository->texts.packed[START]);
         return 0;
     }
-    bool can_edit = repository->packed_decision != NULL;
     if (!repo_texts_is_same(packed, start) && !can_edit && start && ref->loose)
         return write_loose(repository, ref->loose, start, err);
     if (!repo_texts_is_same(packed, start) && !can_edit) {
@@ -214,8 +217,9 @@ static int decide_ref(struct repository *repository, const char *name, struct er
     struct decision *decision = course == COURSE_DONE ? ref.loose : decision_of(repository, &ref);
     if (!decision)
         return 0;
+    bool has_moved = !repo_texts_is_same(ref.value[NOW], ref.value[START]);
     decision->course = course;
-    decision->why = why_held(&ref, course);
+    decision->why = has_moved ? why_held(&ref, course) : NULL;
     if (course != COURSE_DONE) /* the value has changed, whatever the files say */
         decision->judged.change.what |= CHANGE_CONTENT;
     return 0;
@@ -223,12 +227,26 @@ static int decide_ref(struct repository *repository, const char *name, struct er
 
 /* --- one repository ----------------------------------------------------------------------------------------------- */
 
+/* Modes go back if nobody has set another one since. That alone does not mean that the repository has moved on. */
+static void decide_mode(struct decision *decision)
+{
+    const struct change *change = &decision->judged.change;
+    mode_t now = decision->judged.now.mode;
+    bool goes = now == change->before->mode && (S_ISDIR(now) || decision->course == COURSE_GO);
+    decision->course = goes ? COURSE_GO : now == change->after->mode ? COURSE_DONE : COURSE_HELD;
+    decision->why = goes ? NULL : "it was changed since";
+}
+
 /* A directory of refs comes back if it is gone, and goes if all that lies in it goes. */
 static void decide_directory(const decision_list *decisions, size_t number)
 {
     struct decision *decision = &decisions->at[number];
     const struct change *change = &decision->judged.change;
     bool is_gone = change->after && !decision->judged.now.path, stays = false;
+    if (!is_gone && change_is_mode(change)) {
+        decide_mode(decision);
+        return;
+    }
     for (size_t i = number + 1;
          i < decisions->count && path_is_inside(decisions->at[i].judged.change.path, change->path); i++)
         stays |= decisions->at[i].judged.now.path && decisions->at[i].course != COURSE_GO;
@@ -265,9 +283,12 @@ static void decide_packed(struct repository *repository, struct decision *decisi
 static int decide_refs(struct repository *repository, struct err *err)
 {
     for (size_t i = repository->first; i < repository->end; i++) {
-        const char *inner = inner_of(repository, &repository->decisions->at[i]);
-        if (text_starts_with(inner, "refs/") && strcmp(inner, REFLOGS_STASH) != 0 &&
-            !is_directory(&repository->decisions->at[i]) && decide_ref(repository, inner, err) < 0)
+        struct decision *decision = &repository->decisions->at[i];
+        const char *inner = inner_of(repository, decision);
+        bool is_ref = text_starts_with(inner, "refs/") && !is_directory(decision);
+        if (is_ref && decision->judged.now.path && change_is_mode(&decision->judged.change))
+            decide_mode(decision);
+        else if (is_ref && strcmp(inner, REFLOGS_STASH) != 0 && decide_ref(repository, inner, err) < 0)
             return -1;
     }
     /* Refs that changed in `packed-refs` alone. */
@@ -290,14 +311,25 @@ static int decide_refs(struct repository *repository, struct err *err)
 static int write_packed(struct repository *repository, struct err *err)
 {
     struct decision *decision = repository->packed_decision;
-    if (!decision || !repository->edits.count)
+    const struct packed_refs *packed = repository->texts.packed;
+    if (!decision)
+        return 0;
+    const struct entry *start = decision->judged.change.after;
+    if ((!start || (S_ISREG(start->mode) && start->content == CONTENT_STORED)) && packed[NOW].is_there &&
+        packed[NOW].is_sound && (!start || packed[START].is_sound) &&
+        packed_refs_become(&packed[NOW], &repository->edits, &packed[START])) {
+        decision->course = decision->judged.judgement == JUDGED_AS_AFTER ? COURSE_DONE : COURSE_GO;
+        if (decision->course == COURSE_GO)
+            decision->judged.judgement = JUDGED_CONFLICT; /* its present content is saved first */
+        return 0; /* the file of the start takes its place, or there is none again */
+    }
+    if (!repository->edits.count)
         return 0;
     auto_buf struct buf text = {0};
     struct entry like = {
         .path = decision->judged.change.path, .mode = S_IFREG | 0644, .target = "", .attributes = ""};
     struct entry *entry;
-    packed_refs_write(&repository->texts.packed[NOW], &repository->texts.packed[START], &repository->edits,
-                      &text);
+    packed_refs_write(&packed[NOW], &packed[START], &repository->edits, &text);
     if (decision->judged.now.path)
         like.mode = decision->judged.now.mode;
     if (entry_of_text(repository->texts.store, repository->texts.arena, &like, &text, &entry, err) < 0)
@@ -310,12 +342,11 @@ static int write_packed(struct repository *repository, struct err *err)
 }
 
 /* A log without its branch would be in the way of a branch whose name begins like it. */
-static void remove_log(struct repository *repository, const struct decision *decision, const char *ref)
+static void remove_log(struct repository *repository, const char *ref)
 {
     const char *name = arena_printf(repository->texts.arena, "logs/%s", ref);
     struct decision *log = map_get(&repository->decided, name, strlen(name));
-    bool goes = decision->course == COURSE_GO && !decision->judged.change.after;
-    const char *value = goes && log ? repo_texts_value(&repository->texts, NOW, ref) : NULL;
+    const char *value = log ? repo_texts_value(&repository->texts, NOW, ref) : NULL;
     if (value && !repo_texts_value(&repository->texts, START, ref))
         reflogs_decide_removed(&repository->texts, log, value);
 }
@@ -332,8 +363,13 @@ static int decide_others(struct repository *repository, struct err *err)
     }
     for (size_t i = repository->first; i < repository->end; i++) {
         const char *inner = inner_of(repository, &decisions->at[i]);
-        if (text_starts_with(inner, "refs/heads/"))
-            remove_log(repository, &decisions->at[i], inner);
+        bool goes = decisions->at[i].course == COURSE_GO && !decisions->at[i].judged.change.after;
+        if (goes && text_starts_with(inner, "refs/heads/"))
+            remove_log(repository, inner);
+    }
+    vec_each (const struct packed_edit, one, &repository->edits) {
+        if (!one->from && text_starts_with(one->name, "refs/heads/"))
+            remove_log(repository, one->name);
     }
     for (size_t i = repository->first; i < repository->end; i++) {
         const char *inner = inner_of(repository, &decisions->at[i]);

@@ -303,7 +303,7 @@ void record_forget(int folder_fd)
     static const char *const files[] = {"about",          "start",         "start-times", "before",
                                         "after",          "about.new",     "copy-start",  RECORD_UNFINISHED,
                                         RECORD_REWRITTEN, RECORD_REPORTED, RECORD_WAITS,  RECORD_WHOLE,
-                                        RECORD_DECIDING};
+                                        RECORD_DECIDING,  RECORD_OBJECTS,  RECORD_PACKED};
     for (size_t i = 0; i < array_len(files); i++)
         unlinkat(folder_fd, files[i], 0);
     checkpoint_forget_all(folder_fd);

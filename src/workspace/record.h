@@ -27,6 +27,9 @@
 #define RECORD_WAITS      "waits"
 #define RECORD_DECIDING   "deciding"
 #define RECORD_WHOLE      "whole"
+/* Of a live run, what its record does not list (live.c): new objects of a repository; that git packed objects or refs. */
+#define RECORD_OBJECTS "objects"
+#define RECORD_PACKED  "packed"
 
 #define RECORD_MODES(X)                                                                                      \
     X(RECORD_LIVE, "live")       /* the command wrote to the workspace itself */                             \
@@ -131,7 +134,7 @@ int record_save_changes(int folder_fd, const struct tree *before, const struct t
 /* Waits until the session's record, its trees and their contents are on the disk. */
 int record_wait_for_disk(struct store *store, int folder_fd, struct err *err) must_check;
 
-/* Makes an empty file in the session's folder: RECORD_UNFINISHED or RECORD_WHOLE. And asks whether it is there. */
+/* Makes an empty file in the session's folder: RECORD_UNFINISHED, RECORD_WHOLE, RECORD_OBJECTS or RECORD_PACKED. And asks whether it is there. */
 void record_note(int folder_fd, const char *note);
 bool record_has_note(int folder_fd, const char *note);
 

@@ -67,6 +67,7 @@ int reflogs_decide(const struct repo_texts *texts, const struct transition *tran
     decision->judged.change.after = entry;
     decision->judged.judgement = JUDGED_CONFLICT; /* its present content is saved first */
     decision->course = COURSE_GO;
+    decision->why = now.size ? "it has the lines of the run, too" : NULL;
     return 0;
 }
 
@@ -101,8 +102,10 @@ void reflogs_decide_stash(const struct repo_texts *texts, const struct transitio
     bool was_there = repo_texts_read(texts, START, REFLOGS_STASH_LOG, LOG_LARGEST, &start);
     bool is_there = repo_texts_read(texts, END, REFLOGS_STASH_LOG, LOG_LARGEST, &end);
     bool was_added = is_there && has_more(&end, &start), was_dropped = was_there && has_more(&start, &end);
+    bool is_gone =
+        repo_texts_value(texts, START, REFLOGS_STASH) && !repo_texts_value(texts, NOW, REFLOGS_STASH);
     bool is_since = (ref && ref->course == COURSE_CONFLICT) || (log && log->course == COURSE_CONFLICT);
-    if (was_dropped && !was_added && !is_since)
+    if ((was_dropped || is_gone) && !was_added && !is_since)
         return;
     if (log)
         log->course = COURSE_DONE;

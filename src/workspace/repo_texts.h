@@ -46,6 +46,10 @@ typedef VEC(struct packed_edit) packed_edits;
 
 void packed_refs_edit(packed_edits *edits, const char *name, const struct packed_refs *from);
 
+/* Does every ref have the same value in `other` as with the edits? */
+bool packed_refs_become(const struct packed_refs *refs, const packed_edits *edits,
+                        const struct packed_refs *other);
+
 /* Writes the refs with the edits. `other` has the head if `refs` has none. */
 void packed_refs_write(const struct packed_refs *refs, const struct packed_refs *other,
                        const packed_edits *edits, struct buf *ret_text);

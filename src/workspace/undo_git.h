@@ -24,12 +24,19 @@ void positions_hold_moved(decision_list *decisions);
 /* Is it a file or directory of an object store, with a name that git gives it? */
 bool objects_has_path(const char *path);
 
+/* What does not count as changed, and differs. */
+struct uncounted {
+    bool has_objects; /* new objects */
+    bool is_packed;   /* objects or refs lie in other files */
+};
+
 /*
  * Drops the changes of a live run that do not count. A file that is gone, and whose objects are elsewhere, becomes context:
  * a change with the same entry before and after it. So its content is kept, in case that objects_decide finds the objects missing.
  */
 int objects_drop_moved(int top_fd, struct store *store, struct arena *arena, const struct tree *start,
-                       const struct tree *end, change_list *changes, struct err *err) must_check;
+                       const struct tree *end, change_list *changes, struct uncounted *uncounted,
+                       struct err *err) must_check;
 
 /*
  * Decides which files of object stores an undo brings back: those that are gone and have an object that is missing. With
