@@ -40,7 +40,7 @@ static bool split(struct arena *arena, const char *line, const char *ret_fields[
 
 bool question_kind_is_asked(enum question_kind kind)
 {
-    return kind != QUESTION_RUN && kind != QUESTION_SSH_KEY;
+    return kind != QUESTION_RUN && kind != QUESTION_SSH_KEY && kind != QUESTION_SETTINGS;
 }
 
 static bool find_kind(const char *word, enum question_kind *ret_kind)
@@ -226,6 +226,7 @@ static struct decided judge(const struct broker *broker, struct arena *arena, co
         return judge_variable(broker, arena, text, question);
     case QUESTION_RUN:
     case QUESTION_SSH_KEY:
+    case QUESTION_SETTINGS:
         question->object = text;
         return *question->identity ? is_a_question
                                    : decided_refused("this cannot be asked for; do it, and bawn asks");
@@ -308,7 +309,7 @@ static const char *act_of(enum question_kind kind)
     static const char *const acts[] = {
         [QUESTION_CONNECT] = "connect to",  [QUESTION_PUBLISH] = "publish port",  [QUESTION_READ] = "read",
         [QUESTION_WRITE] = "write",         [QUESTION_ENV] = "have the variable", [QUESTION_RUN] = "run",
-        [QUESTION_SSH_KEY] = "log in with",
+        [QUESTION_SSH_KEY] = "log in with", [QUESTION_SETTINGS] = "change",
     };
     return acts[kind];
 }

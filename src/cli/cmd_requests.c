@@ -236,7 +236,7 @@ static const struct answer_rules {
 } rules[] = {
     {"connect", "connect", "refuse"}, {"publish", NULL, NULL}, {"read", "read", "hide"},
     {"write", "write", NULL},         {"env", "env", "unset"}, {"run", NULL, NULL},
-    {"ssh-key", NULL, NULL},
+    {"ssh-key", NULL, NULL},          {"settings", NULL, NULL},
 };
 
 static const char *rule_for(const char *kind, bool is_yes)

@@ -173,8 +173,10 @@ int git_config_read(struct arena *arena, const char *text, size_t size, git_sett
             if (read_header(&reader, &setting) < 0)
                 return -1;
         } else {
+            setting.at = (size_t)(reader.at - text);
             if (read_setting(&reader, &setting) < 0)
                 return -1;
+            setting.end = (size_t)(reader.at - text);
             found(context, &setting);
             count++;
         }

@@ -16,6 +16,7 @@ struct git_setting {
     const char *subsection; /* as written; "" where there is none */
     const char *name;       /* in lower case */
     const char *value;      /* NULL: the name alone, which means true */
+    size_t at, end;         /* where it stands in the text: its name, and the end of its line */
 };
 
 /* Calls back for each setting in order. Returns -1 at the first line that is none; what came before has been told. */
@@ -40,6 +41,12 @@ int git_setting_list_read(struct arena *arena, const char *text, size_t size, gi
 
 /* Is the setting among these, with the same value? */
 bool git_setting_list_has(const git_setting_list *settings, const struct git_setting *wanted);
+
+/* Adds the text without these settings, which were read from it: the lines that are theirs alone go as a whole. */
+void git_setting_list_cut(const git_setting_list *settings, const char *text, size_t size, struct buf *out);
+
+/* Adds these settings as a text of their own, each as it was written in the text that they were read from. */
+void git_setting_list_copy(const git_setting_list *settings, const char *text, struct buf *out);
 
 /* "filter.lfs.clean". */
 const char *git_setting_name(struct arena *arena, const struct git_setting *setting);

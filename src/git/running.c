@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/text.h"
 
 enum { LARGEST = 1024 * 1024, MOST_SETTINGS = 10000 };
@@ -20,7 +21,9 @@ static void collect(void *context, const struct git_setting *setting)
     struct git_setting kept = {.section = arena_str(arena, setting->section),
                                .subsection = arena_str(arena, setting->subsection),
                                .name = arena_str(arena, setting->name),
-                               .value = arena_str(arena, setting->value ? setting->value : "")};
+                               .value = arena_str(arena, setting->value ? setting->value : ""),
+                               .at = setting->at,
+                               .end = setting->end};
     vec_push(collected->settings, kept);
 }
 
@@ -46,6 +49,35 @@ bool git_setting_list_has(const git_setting_list *settings, const struct git_set
             return true;
     }
     return false;
+}
+
+void git_setting_list_cut(const git_setting_list *settings, const char *text, size_t size, struct buf *out)
+{
+    size_t done = 0;
+    vec_each (const struct git_setting, setting, settings) {
+        size_t at = setting->at, end = setting->end;
+        while (at > done && (text[at - 1] == ' ' || text[at - 1] == '\t'))
+            at--;
+        bool is_alone = at == 0 || text[at - 1] == '\n';
+        buf_add(out, text + done, (is_alone ? at : setting->at) - done);
+        done = end + (is_alone && end < size);
+    }
+    buf_add(out, text + done, size - done);
+}
+
+void git_setting_list_copy(const git_setting_list *settings, const char *text, struct buf *out)
+{
+    vec_each (const struct git_setting, setting, settings) {
+        buf_printf(out, "[%s", setting->section);
+        for (const char *byte = setting->subsection; *byte; byte++) {
+            buf_add_str(out, byte == setting->subsection ? " \"" : "");
+            buf_add_str(out, *byte == '"' || *byte == '\\' ? "\\" : "");
+            buf_add_char(out, *byte);
+        }
+        buf_add_str(out, *setting->subsection ? "\"]\n\t" : "]\n\t");
+        buf_add(out, text + setting->at, setting->end - setting->at);
+        buf_add_char(out, '\n');
+    }
 }
 
 const char *git_setting_name(struct arena *arena, const struct git_setting *setting)

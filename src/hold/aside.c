@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "kernel/beneath.h"
@@ -123,17 +124,19 @@ static int move(int from_fd, const char *name, int to_fd, const char *new_name)
     return -1;
 }
 
-/*
- * Renames it where it stands, to a name that no program obeys: that needs no room and leaves no file system. Returns the new name, or NULL.
- * Nothing inside can have taken a name that is drawn by lot.
- */
-static const char *make_inert(struct arena *arena, int parent_fd, const char *name)
+/* A name that no program obeys, and that nothing inside can have taken: it is drawn by lot. */
+static const char *inert_name(struct arena *arena, const char *name)
 {
     unsigned lot = 0;
-    if (getrandom(&lot, sizeof(lot), 0) < 0)
-        return NULL;
-    const char *inert = arena_printf(arena, "%.200s.bawn-held-%08x", name, lot);
-    return move(parent_fd, name, parent_fd, inert) == 0 ? inert : NULL;
+    return getrandom(&lot, sizeof(lot), 0) < 0 ? NULL
+                                               : arena_printf(arena, "%.200s.bawn-held-%08x", name, lot);
+}
+
+/* Renames it where it stands: that needs no room and leaves no file system. Returns the new name, or NULL. */
+static const char *make_inert(struct arena *arena, int parent_fd, const char *name)
+{
+    const char *inert = inert_name(arena, name);
+    return inert && move(parent_fd, name, parent_fd, inert) == 0 ? inert : NULL;
 }
 
 static const char *folder_name(struct arena *arena, int number)
@@ -215,6 +218,100 @@ int aside_move(struct arena *arena, int session_fd, const char *path, struct err
     err_sys(err, why, "cannot move %s aside, so it was renamed to %s", path, inert);
     err_hint(err, "look at it there, and remove it or rename it back");
     return ASIDE_RENAMED;
+}
+
+static bool is_object(int directory_fd, const char *name, dev_t device, ino_t inode)
+{
+    struct stat status;
+    return fstatat(directory_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_ino == inode &&
+           status.st_dev == device;
+}
+
+/* Has nobody written to it since it was read? */
+static bool has_bytes(int directory_fd, const char *name, const struct file_content *content)
+{
+    if (!S_ISREG(content->mode) || !bytes_known(content->bytes))
+        return true;
+    auto_buf struct buf bytes = {0};
+    auto_fd int fd = openat(directory_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    return fd >= 0 && buf_read(&bytes, fd, content->bytes.size + 1) == 0 &&
+           bytes_equal(bytes_of(buf_text(&bytes), bytes.size), content->bytes);
+}
+
+/* The file that takes the place has the owner of the one that leaves it: where root runs bawn, that may be somebody else. */
+static int make_waiting(int waiting_fd, const char *waiting, int parent_fd, const struct file_content *put,
+                        struct stat *ret_made)
+{
+    struct stat there;
+    auto_fd int fd = content_make(waiting_fd, waiting, put);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, ret_made) == 0 &&
+        fstatat(parent_fd, path_name(put->path), &there, AT_SYMLINK_NOFOLLOW) == 0) {
+        if ((there.st_uid != ret_made->st_uid || there.st_gid != ret_made->st_gid) &&
+            fchown(fd, there.st_uid, there.st_gid) < 0)
+            (void)!fchown(fd, (uid_t)-1, there.st_gid); /* as far as this user may */
+        return 0;
+    }
+    int why = errno;
+    unlinkat(waiting_fd, waiting, 0);
+    errno = why;
+    return -1;
+}
+
+/*
+ * Exchanges them, and back if it was another object. Returns 1 where `waiting` is the expected one now, 0 where it is gone. Until it is
+ * back, a program that changes the file would begin with the one that waited, and a newer change would be lost: so it is looked at before, too.
+ */
+static int exchange(int waiting_fd, const char *waiting, int parent_fd, const struct file_content *expected,
+                    const struct file_content *put)
+{
+    enum { MOST = 3 }; /* what comes out after the second was newer than what went back: it goes back for that */
+    const char *name = path_name(expected->path);
+    struct stat made;
+    if (make_waiting(waiting_fd, waiting, parent_fd, put, &made) < 0)
+        return errno == ENOENT ? 0 : -1;
+    bool is_there = is_object(parent_fd, name, expected->device, expected->inode);
+    int why = 0;
+    for (int i = 0; is_there && i < MOST; i++) {
+        if (renameat2(waiting_fd, waiting, parent_fd, name, RENAME_EXCHANGE) < 0) {
+            why = errno;
+            break;
+        }
+        if (i == 0 && is_object(waiting_fd, waiting, expected->device, expected->inode) &&
+            has_bytes(waiting_fd, waiting, expected))
+            return 1;
+        if (i > 0 && is_object(waiting_fd, waiting, made.st_dev, made.st_ino))
+            break;
+    }
+    if (is_object(waiting_fd, waiting, made.st_dev, made.st_ino))
+        unlinkat(waiting_fd, waiting, 0);
+    errno = why;
+    return why && why != ENOENT ? -1 : 0;
+}
+
+int aside_replace(struct arena *arena, int session_fd, const struct file_content *expected,
+                  const struct file_content *put, bool holds, struct err *err)
+{
+    const char *path = expected->path, *waiting = inert_name(arena, path_name(path));
+    auto_fd int parent_fd = open_parent_absolute(path);
+    if (!waiting || parent_fd < 0 || directories_allow_owner(parent_fd, S_IRWXU) < 0)
+        return err_sys(err, errno, "cannot put a file in the place of %s", path);
+    int waiting_fd = session_fd, result = exchange(waiting_fd, waiting, parent_fd, expected, put);
+    if (result < 0 && errno == EXDEV) {
+        waiting_fd = parent_fd;
+        result = exchange(waiting_fd, waiting, parent_fd, expected, put);
+    }
+    if (result < 0)
+        return err_sys(err, errno, "cannot put a file in the place of %s", path);
+    if (result == 1 && !holds && unlinkat(waiting_fd, waiting, 0) < 0)
+        return result; /* nobody obeys it */
+    if (result == 1 && holds && move_to_held(arena, session_fd, path, waiting_fd, &waiting) < 0) {
+        err_sys(err, errno, "%s was taken away, and lies in %s as %s", path,
+                waiting_fd == parent_fd ? "its folder" : "the session's folder", waiting);
+        return ASIDE_RENAMED;
+    }
+    return result;
 }
 
 static void find_below(struct arena *arena, int directory_fd, const struct held *above, unsigned depth,

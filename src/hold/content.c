@@ -170,16 +170,26 @@ static int make_unnamed(int parent_fd, const struct file_content *content)
                : linkat(AT_FDCWD, fd_path(fd).text, parent_fd, path_name(content->path), AT_SYMLINK_FOLLOW);
 }
 
+int content_make(int directory_fd, const char *name, const struct file_content *content)
+{
+    auto_fd int fd = openat(directory_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0 || fill(fd, content) == 0)
+        return fd_take(&fd);
+    int why = errno;
+    unlinkat(directory_fd, name, 0);
+    errno = why;
+    return -1;
+}
+
 /* Where the file system has no such files. */
 static int make_aside(int parent_fd, const struct file_content *content)
 {
     char temporary[64];
     snprintf(temporary, sizeof(temporary), ".bawn-restore-%d", getpid());
-    auto_fd int fd = openat(parent_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    auto_fd int fd = content_make(parent_fd, temporary, content);
     if (fd < 0)
         return -1;
-    if (fill(fd, content) == 0 &&
-        renameat2(parent_fd, temporary, parent_fd, path_name(content->path), RENAME_NOREPLACE) == 0)
+    if (renameat2(parent_fd, temporary, parent_fd, path_name(content->path), RENAME_NOREPLACE) == 0)
         return 0;
     int why = errno;
     unlinkat(parent_fd, temporary, 0);

@@ -44,5 +44,8 @@ const struct file_content *content_find(const file_contents *contents, const cha
 /* The same kind, mode and bytes? Where one was too large to be kept: the same file, unchanged since? */
 bool content_equal(const struct file_content *one, const struct file_content *two);
 
+/* Makes a regular file of this name, which nothing may have. Returns its descriptor, or -1 with errno. */
+int content_make(int directory_fd, const char *name, const struct file_content *content);
+
 /* Makes a regular file or a link anew, at once and through no link. Where something has its name by now, that stays. */
 int content_restore(const struct file_content *content, struct err *err) must_check;

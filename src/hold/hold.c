@@ -37,9 +37,10 @@
  *   2. A frozen file with a second name in a writable tree is refused by hold_read(): a pin holds one name only. So is one with a second
  *      name somewhere, where a part of the trees cannot be searched. One whose second name lies elsewhere is compared at the end.
  *   3. While a path is FALLEN, changes by the host and by the sandbox cannot be told apart. Of git's files, changes that make git
- *      run something new are moved aside and the file is restored from `before`. Everything else stays and is reported.
- *   4. A process inside can keep a file open that it opened while the path was FALLEN. So a path that fell is compared with
- *      `before` again on every write to it (supervise/watch.c), and once more at the end.
+ *      run something new are taken out (hold/replaced.c). Everything else stays and is reported.
+ *   4. A process inside can keep a file open that it opened while the path was FALLEN. A file of git's that changed is therefore copied, and
+ *      the copy is pinned. Another one, or one that another session put there, may still be written: so a path that fell is compared
+ *      with `before` again on every write to it (supervise/watch.c), and once more at the end.
  *   5. Nothing is deleted but our own stubs, and those only where they are unchanged. All else is moved into the session's folder.
  *   6. hold_end() runs after every process of the sandbox has ended. Its sweep and comparison are final; those during the run
  *      only shorten the time in which the host could use a changed file.
@@ -51,9 +52,9 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "git/config.h"
 #include "git/repo.h"
 #include "hold/aside.h"
+#include "hold/replaced.h"
 #include "kernel/directories.h"
 
 void hold_note(struct hold *hold, const char *event, const char *path, const char *notice)
@@ -111,8 +112,7 @@ static int check_aliases(struct hold *hold, const struct frozen *frozen, struct 
     return 0;
 }
 
-/* Does a mount hold each frozen path? */
-static bool has_pins(const struct hold *hold)
+bool hold_has_pins(const struct hold *hold)
 {
     return hold->plan->request.on == ON_NAMESPACES;
 }
@@ -134,7 +134,7 @@ int hold_begin(struct hold *hold, struct err *err)
             return -1;
         if (operation->kind != OP_FREEZE || hold_operation(hold, i).missing)
             continue;
-        struct frozen frozen = {.operation = i, .fell = !has_pins(hold)};
+        struct frozen frozen = {.operation = i, .fell = !hold_has_pins(hold)};
         remember_object(hold, &frozen);
         vec_push(&hold->frozen, frozen);
     }
@@ -174,7 +174,7 @@ int hold_read(struct hold *hold, struct err *err)
         if (check_aliases(hold, frozen, err) < 0)
             return -1;
         /* After the look at the modes, which are given back at the end. */
-        if (!has_pins(hold) && lower(hold, frozen->operation, err) < 0)
+        if (!hold_has_pins(hold) && lower(hold, frozen->operation, err) < 0)
             return -1;
     }
     return 0;
@@ -196,7 +196,7 @@ bool hold_was_replaced(const struct hold *hold)
     return false;
 }
 
-static struct frozen *frozen_at(struct hold *hold, size_t operation)
+struct frozen *hold_frozen_at(struct hold *hold, size_t operation)
 {
     for (size_t i = 0; i < hold->frozen.count; i++) {
         if (hold->frozen.at[i].operation == operation)
@@ -250,70 +250,13 @@ int hold_sweep(struct hold *hold, struct err *err)
     return result;
 }
 
-/* The first new setting that makes git run something; "" where the text cannot be parsed; NULL: there is none. */
-static const char *new_running_setting(struct arena *arena, const struct file_content *before,
-                                       const struct file_content *after)
-{
-    git_setting_list old = {0}, new = {0};
-    const char *found = NULL;
-    bool is_clear = bytes_known(after->bytes) &&
-                    git_setting_list_read(arena, after->bytes.at, after->bytes.size, &new) == 0 &&
-                    (!before || !bytes_known(before->bytes) ||
-                     git_setting_list_read(arena, before->bytes.at, before->bytes.size, &old) == 0);
-    for (size_t i = 0; !found && i < new.count; i++) {
-        if (git_setting_runs(&new.at[i]) && !git_setting_list_has(&old, &new.at[i]))
-            found = git_setting_name(arena, &new.at[i]);
-    }
-    vec_free(&old);
-    vec_free(&new);
-    return is_clear ? found : "";
-}
-
-/*
- * Decides about a file of git's that differs from the start (invariant 3). A change by which git runs nothing new stays. Any other is
- * moved aside, and the file is restored.
- */
-static void decide_replaced(struct hold *hold, const struct file_content *before,
-                            const struct file_content *after)
-{
-    const char *path = after->path, *name = path_name(path);
-    bool is_config = strcmp(name, "config") == 0 || strcmp(name, "config.worktree") == 0;
-    const char *setting = is_config ? new_running_setting(hold->arena, before, after) : name;
-    if (!setting) {
-        hold_note(
-            hold, "replaced", path,
-            arena_printf(
-                hold->arena,
-                "%s was changed on the host while it was frozen inside: the change is kept, because git "
-                "runs nothing new in it",
-                path));
-        return;
-    }
-    struct err err = {0};
-    int moved = aside_move(hold->arena, hold->session->folder_fd, path, &err);
-    if (moved < 0 || (before && content_restore(before, &err) < 0) || moved == ASIDE_RENAMED) {
-        hold_note(hold, "not-held", path, arena_str(hold->arena, err.message));
-        return;
-    }
-    bool has_other_name = before && before->links > 1 && before->inode == after->inode;
-    hold_note(hold, "held", path,
-              arena_printf(hold->arena,
-                           "%s was changed %s, by the host or from inside%s%s: "
-                           "bawn restored the earlier file, and `bawn held %s` shows the changed one",
-                           path,
-                           has_other_name ? "by another of its names (a hard link)"
-                                          : "while its protection was off for a moment",
-                           *setting && is_config ? ", and sets " : "", is_config ? setting : "",
-                           hold->session->name));
-}
-
 /* Without namespaces, bawn itself or another session may have taken the right to write, and given it back. */
 static bool is_unchanged(const struct hold *hold, const struct file_content *before,
                          const struct file_content *now)
 {
     enum { WRITE_BITS = 0222 };
     struct file_content one = *before, two = *now;
-    if (!has_pins(hold)) {
+    if (!hold_has_pins(hold)) {
         one.mode |= WRITE_BITS;
         two.mode |= WRITE_BITS;
         two.changed = one.changed;
@@ -324,7 +267,7 @@ static bool is_unchanged(const struct hold *hold, const struct file_content *bef
 bool hold_is_as_frozen(const struct hold *hold, const struct file_content *now)
 {
     vec_each (const struct frozen, frozen, &hold->frozen) {
-        const struct file_content *before = has_pins(hold) ? NULL : content_find(&frozen->before, now->path);
+        const struct file_content *before = hold_has_pins(hold) ? NULL : content_find(&frozen->before, now->path);
         if (before && is_unchanged(hold, before, now))
             return true;
     }
@@ -332,7 +275,7 @@ bool hold_is_as_frozen(const struct hold *hold, const struct file_content *now)
 }
 
 /* Compares a path that fell with its content at the start, and decides about the differences. */
-static void decide_fallen(struct hold *hold, const struct frozen *frozen)
+static void decide_fallen(struct hold *hold, struct frozen *frozen)
 {
     const struct operation *operation = &hold->plan->operations.at[frozen->operation];
     file_contents now = {0};
@@ -352,7 +295,7 @@ static void decide_fallen(struct hold *hold, const struct frozen *frozen)
         if (before && is_unchanged(hold, before, &now.at[i]))
             continue;
         if (operation->because->path.start >= START_GIT || operation->because->cause)
-            decide_replaced(hold, before, &now.at[i]);
+            hold_decide_replaced(hold, frozen, &now.at[i]);
         else
             hold_note(
                 hold, "replaced", now.at[i].path,
@@ -368,7 +311,7 @@ int hold_lower_again(struct hold *hold, struct err *err)
 {
     vec_each (struct frozen, frozen, &hold->frozen) {
         const char *path = hold->plan->operations.at[frozen->operation].path;
-        if (has_pins(hold) || hold_keeps_aside(hold, path) || !was_replaced(hold, frozen))
+        if (hold_has_pins(hold) || hold_keeps_aside(hold, path) || !was_replaced(hold, frozen))
             continue;
         if (lower(hold, frozen->operation, err) < 0 && err->errnum != ENOENT)
             return -1;
@@ -380,7 +323,7 @@ int hold_lower_again(struct hold *hold, struct err *err)
 
 void hold_fell(struct hold *hold, size_t operation)
 {
-    struct frozen *frozen = frozen_at(hold, operation);
+    struct frozen *frozen = hold_frozen_at(hold, operation);
     struct operation fallen = hold_operation(hold, operation);
     const char *notice =
         fallen.kind == OP_FREEZE
@@ -409,7 +352,7 @@ static bool has_other_names(const struct frozen *frozen)
 
 void hold_look_at_fallen(struct hold *hold)
 {
-    vec_each (const struct frozen, frozen, &hold->frozen) {
+    vec_each (struct frozen, frozen, &hold->frozen) {
         if (frozen->fell || was_replaced(hold, frozen) || has_other_names(frozen))
             decide_fallen(hold, frozen);
     }
@@ -438,6 +381,8 @@ void hold_reopen(struct hold *hold)
 void hold_end(struct hold *hold)
 {
     struct err err = {0};
+    hold->is_over = true;
+    hold->person = (struct hold_person){0};
     hold_reopen(hold);
     modes_release(&hold->modes); /* what is moved aside below may lie in a frozen directory */
     if (hold_sweep(hold, &err) != 0)
@@ -454,4 +399,5 @@ void hold_free(struct hold *hold)
         vec_free(&hold->frozen.at[i].before);
     vec_free(&hold->frozen);
     vec_free(&hold->opened);
+    vec_free(&hold->additions);
 }

@@ -7,6 +7,7 @@
  *   content.c  before: reads frozen and flagged files, to compare and to restore them
  *   aside.c    moves files that must not stay into the session's folder
  *   alias.c    before: further names of a frozen file, by which it could be written
+ *   replaced.c what stays of a frozen file that was replaced meanwhile
  *   hold.c     the states of a frozen path, and the order of all this
  *
  * Runs outside, on trees that the sandbox writes: follows no link, executes nothing, deletes nothing but its own stubs.
@@ -25,7 +26,7 @@ struct frozen {
     size_t operation; /* its place in the plan */
     dev_t device;
     ino_t inode;
-    file_contents before;
+    file_contents before; /* what bawn left there last: the start, and then what stayed of each change */
     bool fell;    /* its pin fell, because the host replaced the object */
     bool is_read; /* `before` is known. A run that fails earlier has run no command */
 };
@@ -51,6 +52,23 @@ struct kept_place {
     ino_t inode;
 };
 
+/* Settings of git's that were taken out of a file, and that a person may add. */
+struct addition {
+    size_t operation;   /* of the frozen path */
+    const char *path;   /* of the file */
+    const char *shown;  /* the settings with their values: any bytes */
+    struct bytes text;  /* what is added */
+    const char *notice; /* is said at the end, unless they are added */
+    unsigned question;  /* the asker's own number for it */
+};
+
+/* Who hears at once of what happens to frozen files. NULL: nobody. */
+struct hold_person {
+    void (*tell)(void *context, const char *sentence);
+    bool (*ask)(void *context, size_t addition); /* returns whether the person was asked */
+    void *context;
+};
+
 struct hold {
     struct arena *arena;
     const struct plan *plan;
@@ -63,6 +81,10 @@ struct hold {
     VEC(struct given_tree) given;
     VEC(struct kept_place) kept;
     VEC(const char *) notices; /* sentences without a full stop, for the user */
+    VEC(struct addition) additions;
+    struct hold_person person;
+    bool is_over; /* every process of the sandbox has ended */
+    bool has_put; /* bawn has put a file in the place of a frozen one, which is to be pinned before anything inside goes on */
 };
 
 /* An operation of the plan with its amendments, or a hidden path among those. */
@@ -100,6 +122,15 @@ int hold_lower_again(struct hold *hold, struct err *err) must_check;
 
 /* A pin fell and was made again: compares the file with the start, and decides about the differences at once. */
 void hold_fell(struct hold *hold, size_t operation);
+
+/* replaced.c: a person wants these settings, which were taken out: adds them. To be called while nothing inside runs. */
+int hold_add_settings(struct hold *hold, size_t addition, struct err *err) must_check;
+
+/* Does a mount hold each frozen path? */
+bool hold_has_pins(const struct hold *hold);
+
+/* What is known of a frozen path; NULL where it was missing. */
+struct frozen *hold_frozen_at(struct hold *hold, size_t operation);
 
 /* The same for every path whose pin ever fell: a process that opened the file in that moment can still write it. */
 void hold_look_at_fallen(struct hold *hold);

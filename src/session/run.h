@@ -51,7 +51,8 @@ struct run {
     struct loop loop;
     struct foreground foreground;
     unsigned asks_next; /* a question that came while a prompt was on the terminal; 0: none */
-    bool has_title;     /* the terminal's title names a question */
+    bool has_title;     /* the terminal's title names a question, or has a sentence */
+    unsigned told;      /* sentences that were told at once */
     struct session session;
     struct secrets secrets; /* values of the caller's variables, redacted in the journal */
     struct home home;

@@ -5,6 +5,7 @@
  *   run_phases.c     the phases before the launch, during it and after the command
  *   run_alarms.c     what tells the user of an alarm at once
  *   run_grants.c     what a person gives to the running command
+ *   run_settings.c   what tells the user of frozen files that change, and asks about git's settings
  *   run_journal.c    the journal records of the run as a whole
  *   command.c        the command's arguments, variables and terminal
  *   outside.c        secrets that stay outside, and the certificates for it
@@ -41,6 +42,11 @@ int run_check_outside(const struct run *run, struct err *err) must_check;
 
 /* After asking_begin: from now on a person can give files and directories. */
 void run_begin_granting(struct run *run);
+
+/* --- run_settings.c --- */
+
+/* After asking_begin: from now on the user hears of frozen files that change, and is asked about settings that were taken out. */
+void run_watch_settings(struct run *run);
 
 /* --- run_journal.c --- */
 

@@ -351,6 +351,7 @@ int run_start(struct run *run, struct err *err)
     asking_begin(&run->asking, &run->network, &run->session.journal, &run->loop,
                  run->loaded.plan.request.asks);
     run_begin_granting(run);
+    run_watch_settings(run);
     tell_begin(run);
     forging_begin(&run->forging, &run->loaded.plan, run->caller.environment, &run->session.journal,
                   &run->loop);

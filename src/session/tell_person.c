@@ -118,33 +118,40 @@ static bool has_title_sequences(const struct caller *caller)
     return kind && !text_is_among(kind, without, array_len(without));
 }
 
-/*
- * A prompt; or a line, where the command itself does not have the terminal. A command that reads keys draws the screen itself, and a line would spoil
- * it: there the bell rings, and the terminal's title names the question until it is answered.
- */
-static bool show_on_terminal(const struct telling *telling)
+/* A line. A command that reads keys draws the screen itself, and a line would spoil it: there the bell rings, and the terminal's title has the text. */
+static void show_text(struct run *run, const char *text)
 {
-    struct run *run = telling->run;
     auto_arena struct arena arena = {0};
     int fd = run->launch.terminal_fd;
-    if (fd < 0)
-        return false;
-    if (run->foreground.prompt) {
-        run->asks_next = telling->id; /* the prompt goes on to it, if it has not just ended */
-        return true;
-    }
-    if (show_prompt(telling))
-        return true;
     if (!foreground_is_drawn_on(&run->foreground)) {
-        process_write_aside(fd, arena_printf(&arena, "\abawn: %s\n", telling->text));
+        process_write_aside(fd, arena_printf(&arena, "\abawn: %s\n", text));
     } else if (has_title_sequences(&run->caller)) {
-        process_write_aside(fd, arena_printf(&arena, "\a%s\033]2;bawn: %s\033\\",
-                                             run->has_title ? "" : "\033[22;2t", telling->text));
+        process_write_aside(
+            fd, arena_printf(&arena, "\a%s\033]2;bawn: %s\033\\", run->has_title ? "" : "\033[22;2t", text));
         run->has_title = true;
     } else {
         process_write_aside(fd, "\a");
     }
+}
+
+/* A prompt; or a text, where the command itself does not have the terminal: the title names the question until it is answered. */
+static bool show_on_terminal(const struct telling *telling)
+{
+    struct run *run = telling->run;
+    if (run->launch.terminal_fd < 0)
+        return false;
+    if (run->foreground.prompt)
+        run->asks_next = telling->id; /* the prompt goes on to it, if it has not just ended */
+    else if (!show_prompt(telling))
+        show_text(run, telling->text);
     return true;
+}
+
+void tell_sentence(struct run *run, const char *sentence)
+{
+    enum { MOST = 20 };
+    if (run->launch.terminal_fd >= 0 && !run->foreground.prompt && run->told++ < MOST)
+        show_text(run, sentence);
 }
 
 void tell_settled(struct run *run)

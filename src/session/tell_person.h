@@ -16,5 +16,8 @@
 /* From now on a person hears of questions. The run's asking has begun. */
 void tell_begin(struct run *run);
 
+/* The same for a printable sentence that asks for nothing: what happened to a file of the user's. The first ones of a run; all are said at the end. */
+void tell_sentence(struct run *run, const char *sentence);
+
 /* A question was answered, or the run is over: brings the terminal's own title back once none is open. */
 void tell_settled(struct run *run);

@@ -46,6 +46,7 @@ struct watch {
     unsigned looks;       /* how many the last time, if a flood goes on; else 0 */
     unsigned looks_left;  /* at what must not appear, before its folder is watched again */
     struct loop *loop;
+    VEC(int) fallen;             /* watches of frozen files whose pin once fell */
     VEC(struct awaited) awaited; /* frozen paths, and others that a mount covers */
 };
 

@@ -145,7 +145,9 @@ static int take_result(struct pins *pins, struct err *err)
     struct err why = {.message = "the file system does not answer"};
     int result = repin_end(&pins->repin, false, &why);
     if (result > 0 && take_stock(pins)) {
-        if (pins->is_wanted_again)
+        bool has_put = pins->hold->has_put; /* what bawn put there is pinned, too, before anything goes on */
+        pins->hold->has_put = false;
+        if (pins->is_wanted_again || has_put)
             return look(pins, err);
         go_on(pins);
         return 0;
@@ -165,6 +167,27 @@ int pins_check(struct pins *pins, struct err *err)
     if (pins->launch->operations->on == ON_LANDLOCK)
         return hold_lower_again(pins->hold, err);
     return pins_can_hide(pins) ? look(pins, err) : 0;
+}
+
+int pins_compare(struct pins *pins, struct err *err)
+{
+    if (!pins_can_hide(pins)) {
+        hold_look_at_fallen(pins->hold);
+        return 0;
+    }
+    stand_still(pins);
+    hold_look_at_fallen(pins->hold);
+    return look(pins, err);
+}
+
+int pins_add_settings(struct pins *pins, size_t addition, struct err *ret_why)
+{
+    if (!pins_can_hide(pins))
+        return hold_add_settings(pins->hold, addition, ret_why);
+    stand_still(pins);
+    int result = hold_add_settings(pins->hold, addition, ret_why);
+    struct err ignored; /* the run does not end for it: the timer rings, and then it does */
+    return look(pins, &ignored) < 0 ? -1 : result;
 }
 
 /* The kernel has taken a mount away: a pin is down. It is made again while everything inside is being stopped. */

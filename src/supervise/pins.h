@@ -32,6 +32,12 @@ int pins_begin(struct pins *pins, struct loop *loop, struct err *err) must_check
 /* Something was created or renamed at a frozen path: a mount moves with the object below it. */
 int pins_check(struct pins *pins, struct err *err) must_check;
 
+/* A frozen file whose pin once fell was written to: compares it while everything inside stands still, and looks at the pins before it goes on. */
+int pins_compare(struct pins *pins, struct err *err) must_check;
+
+/* A person wants settings that were taken out of a frozen file: adds them, in the same way. Fails, with *ret_why, where they cannot be added. */
+int pins_add_settings(struct pins *pins, size_t addition, struct err *ret_why) must_check;
+
 /* Does pins_check() also hide paths that were amended since? Not where the sandbox's mounts cannot be watched. */
 bool pins_can_hide(const struct pins *pins);
 void pins_close(struct pins *pins);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -84,17 +85,24 @@ static int look_again(struct watch *watch, struct err *err)
 
 /*
  * Once a pin has fallen, the file is watched for writes: a process inside may have it open. Where no look at the pins stopped everything
- * inside, it may have written already: so it is compared once more.
+ * inside, it may have written already: so it is compared once more. Files that stood there before are watched no longer.
  */
 static void watch_fallen(void *self)
 {
-    const struct watch *watch = self;
+    struct watch *watch = self;
+    for (size_t i = 0; i < watch->fallen.count; i++)
+        inotify_rm_watch(watch->inotify_fd, watch->fallen.at[i]);
+    watch->fallen.count = 0;
     vec_each (const struct frozen, frozen, &watch->hold->frozen) {
         auto_fd int fd = frozen->fell
                              ? open_absolute(watch->hold->plan->operations.at[frozen->operation].path, O_PATH)
                              : -1;
-        if (fd >= 0)
-            inotify_add_watch(watch->inotify_fd, fd_path(fd).text, IN_MODIFY | IN_MASK_ADD);
+        int descriptor =
+            fd < 0 ? -1
+                   : inotify_add_watch(watch->inotify_fd, fd_path(fd).text, IN_MODIFY | IN_MASK_ADD);
+        struct stat status;
+        if (descriptor >= 0 && fstat(fd, &status) == 0 && !S_ISDIR(status.st_mode))
+            vec_push(&watch->fallen, descriptor);
     }
     hold_look_at_fallen(watch->hold);
 }
@@ -156,8 +164,8 @@ static int act(struct watch *watch, const struct wanted *wanted, struct err *err
 {
     if (wanted->pins && pins_check(watch->pins, err) < 0)
         return -1;
-    if (wanted->contents)
-        watch_fallen(watch);
+    if (wanted->contents && pins_compare(watch->pins, err) < 0)
+        return -1;
     return wanted->sweep ? look_again(watch, err) : 0;
 }
 
@@ -313,4 +321,5 @@ void watch_close(struct watch *watch)
     notices_end(&watch->notices);
     fd_close(watch->timer_fd);
     vec_free(&watch->awaited);
+    vec_free(&watch->fallen);
 }
