@@ -18,7 +18,7 @@
  *   (start)   STUBBED   missing, and a control file of git                     hold_begin(), launcher
  *   (start)   MISSING   missing, and anything else; or no stub can be made     hold_begin()
  *   PINNED    FALLEN    the host renames another object over the path          the host
- *   FALLEN    PINNED    supervise/pins.c has pinned the new object             hold_fell()
+ *   FALLEN    PINNED    supervise/pins.c has pinned the new object             hold_fell(), hold_decide_due()
  *   FALLEN    STUBBED   the object is gone, and the path is git's              hold_stand_in()
  *   FALLEN    MISSING   the object is gone, and the path is not                hold_stand_in()
  *   MISSING   MISSING   an object appears: it is moved aside                   hold_sweep()
@@ -49,9 +49,11 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/path.h"
 #include "base/text.h"
+#include "base/timespec.h"
 #include "git/repo.h"
 #include "hold/aside.h"
 #include "hold/replaced.h"
@@ -274,14 +276,30 @@ bool hold_is_as_frozen(const struct hold *hold, const struct file_content *now)
     return false;
 }
 
+/* Is it not what bawn left there? */
+static bool has_changed(const struct hold *hold, const struct frozen *frozen)
+{
+    auto_arena struct arena arena = {0};
+    file_contents now = {0};
+    content_add(&arena, hold->plan->operations.at[frozen->operation].path, &now);
+    bool is_same = !now.trouble;
+    vec_each (const struct file_content, content, &now) {
+        const struct file_content *before = content_find(&frozen->before, content->path);
+        is_same = is_same && before && is_unchanged(hold, before, content);
+    }
+    vec_free(&now);
+    return !is_same;
+}
+
 /* Compares a path that fell with its content at the start, and decides about the differences. */
 static void decide_fallen(struct hold *hold, struct frozen *frozen)
 {
     const struct operation *operation = &hold->plan->operations.at[frozen->operation];
+    auto_arena struct arena arena = {0};
     file_contents now = {0};
     if (!frozen->is_read || hold_keeps_aside(hold, operation->path))
         return;
-    content_add(hold->arena, operation->path, &now);
+    content_add(&arena, operation->path, &now);
     if (now.trouble)
         hold_note(
             hold, "replaced", operation->path,
@@ -337,7 +355,36 @@ void hold_fell(struct hold *hold, size_t operation)
         return;
     frozen->fell = true;
     remember_object(hold, frozen);
-    decide_fallen(hold, frozen);
+    frozen->is_due |= has_changed(hold, frozen);
+}
+
+bool hold_is_due(const struct hold *hold, bool *ret_is_changing)
+{
+    enum { MOMENT_NANOSECONDS = 20 * 1000 * 1000 };
+    struct timespec now;
+    bool is_due = false;
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    *ret_is_changing = false;
+    vec_each (const struct frozen, frozen, &hold->frozen) {
+        struct stat status;
+        if (!frozen->is_due)
+            continue;
+        is_due = true;
+        if (lstat(hold->plan->operations.at[frozen->operation].path, &status) == 0) {
+            int64_t age = timespec_between(status.st_ctim, now);
+            *ret_is_changing |= age >= 0 && age < MOMENT_NANOSECONDS;
+        }
+    }
+    return is_due;
+}
+
+void hold_decide_due(struct hold *hold)
+{
+    vec_each (struct frozen, frozen, &hold->frozen) {
+        if (frozen->is_due)
+            decide_fallen(hold, frozen);
+        frozen->is_due = false;
+    }
 }
 
 /* A pin holds one name, so a file that has another may have been written, though its pin never fell. */
@@ -353,7 +400,7 @@ static bool has_other_names(const struct frozen *frozen)
 void hold_look_at_fallen(struct hold *hold)
 {
     vec_each (struct frozen, frozen, &hold->frozen) {
-        if (frozen->fell || was_replaced(hold, frozen) || has_other_names(frozen))
+        if (!frozen->is_due && (frozen->fell || was_replaced(hold, frozen) || has_other_names(frozen)))
             decide_fallen(hold, frozen);
     }
 }
@@ -387,6 +434,7 @@ void hold_end(struct hold *hold)
     modes_release(&hold->modes); /* what is moved aside below may lie in a frozen directory */
     if (hold_sweep(hold, &err) != 0)
         hold_note(hold, "not-held", "", arena_str(hold->arena, err.message));
+    hold_decide_due(hold);
     hold_look_at_fallen(hold);
     stubs_release(&hold->stubs);
 }

@@ -28,6 +28,7 @@ struct frozen {
     ino_t inode;
     file_contents before; /* what bawn left there last: the start, and then what stayed of each change */
     bool fell;    /* its pin fell, because the host replaced the object */
+    bool is_due;  /* it has changed since, and is to be decided about */
     bool is_read; /* `before` is known. A run that fails earlier has run no command */
 };
 
@@ -120,8 +121,14 @@ bool hold_was_replaced(const struct hold *hold);
 /* Without namespaces: the host has put other objects in the place of frozen ones. Takes the right to write from those, too. */
 int hold_lower_again(struct hold *hold, struct err *err) must_check;
 
-/* A pin fell and was made again: compares the file with the start, and decides about the differences at once. */
+/* A pin fell and was made again: is there something to decide about? */
 void hold_fell(struct hold *hold, size_t operation);
+
+/* Is there, and has a file changed in the last moment? Then the program that changes it may not be done: `git remote add` writes twice. */
+bool hold_is_due(const struct hold *hold, bool *ret_is_changing);
+
+/* Compares what is due with what bawn left there, and decides about the differences. */
+void hold_decide_due(struct hold *hold);
 
 /* replaced.c: a person wants these settings, which were taken out: adds them. To be called while nothing inside runs. */
 int hold_add_settings(struct hold *hold, size_t addition, struct err *err) must_check;

@@ -25,7 +25,7 @@
 #include "hold/aside.h"
 #include "hold/replaced.h"
 
-enum { MOST_NAMED = 5, TRIES = 16 };
+enum { MOST_NAMED = 5, LONGEST_SHOWN = 1000, TRIES = 16 };
 
 static bool read_settings(struct arena *arena, const struct file_content *content, git_setting_list *ret_settings)
 {
@@ -37,9 +37,14 @@ static bool read_settings(struct arena *arena, const struct file_content *conten
 static void name_others(struct arena *arena, const git_setting_list *settings, const git_setting_list *others,
                         size_t *named, struct buf *out)
 {
+    const char *last = "";
     vec_each (const struct git_setting, setting, settings) {
-        if (!git_setting_list_has(others, setting) && ++*named <= MOST_NAMED)
-            buf_printf(out, "%s%s", out->size ? ", " : "", git_setting_name(arena, setting));
+        if (git_setting_list_has(others, setting))
+            continue;
+        const char *name = git_setting_name(arena, setting);
+        if (strcmp(name, last) != 0 && ++*named <= MOST_NAMED)
+            buf_printf(out, "%s%s", out->size ? ", " : "", name);
+        last = name;
     }
 }
 
@@ -119,8 +124,12 @@ static void tell(const struct hold *hold, const char *sentence)
 }
 
 /* From now on this is what bawn left there. */
-static void remember(struct frozen *frozen, const struct file_content *left)
+static void remember(struct hold *hold, struct frozen *frozen, const struct file_content *now)
 {
+    struct file_content kept = *now, *left = &kept;
+    kept.path = arena_str(hold->arena, now->path);
+    if (bytes_known(now->bytes))
+        kept.bytes = bytes_of(arena_copy(hold->arena, now->bytes.at, now->bytes.size), now->bytes.size);
     vec_each (struct file_content, content, &frozen->before) {
         if (strcmp(content->path, left->path) == 0) {
             *content = *left;
@@ -139,6 +148,7 @@ static int put(struct hold *hold, const struct file_content *file, const struct 
     int result = is_file ? aside_replace(hold->arena, session_fd, file, content, holds, err) : -1;
     if (result >= 0 || !holds)
         return result;
+    *err = (struct err){0};
     result = aside_move(hold->arena, session_fd, file->path, err);
     return result < 0 || (content && content_restore(content, err) < 0) ? -1 : result ? result : 1;
 }
@@ -152,18 +162,19 @@ static void say_not_held(struct hold *hold, const char *path, const struct err *
 
 /* The change stays. A copy of it takes its place, if somebody inside may have opened it. */
 static int keep_change(struct hold *hold, struct frozen *frozen, const struct file_content *after,
-                       const char *names, struct err *err)
+                       const char *names)
 {
     const struct file_content *before = content_find(&frozen->before, after->path);
     struct file_content left = *after;
     bool copies = hold_has_pins(hold) && !hold->is_over;
-    int result = copies ? put(hold, after, after, false, err) : 1;
+    struct err ignored;
+    int result = copies ? put(hold, after, after, false, &ignored) : 1;
     if (result == 0)
         return 0;
-    hold->has_put |= copies && result == 1; /* otherwise the file itself stays, and is watched */
+    hold->has_put |= copies && result > 0; /* otherwise the file itself stays, and is watched */
     if (before && !hold_has_pins(hold))
         left.mode = before->mode; /* bawn has lowered that of the file */
-    remember(frozen, &left);
+    remember(hold, frozen, &left);
     const char *sentence =
         arena_printf(hold->arena,
                      "%s was changed on the host while it was frozen inside: the change is kept, because git "
@@ -172,6 +183,23 @@ static int keep_change(struct hold *hold, struct frozen *frozen, const struct fi
     hold_note(hold, "replaced", after->path, sentence);
     tell(hold, *names ? arena_printf(hold->arena, "%s (%s)", sentence, names) : sentence);
     return 1;
+}
+
+/* Asks whether the settings shall be added. What a person would not read to its end is not asked for. */
+static bool ask(struct hold *hold, const struct frozen *frozen, const struct file_content *file,
+                const struct difference *difference, const char *notice)
+{
+    struct arena *arena = hold->arena;
+    if (!hold->person.ask || strlen(difference->shown) > LONGEST_SHOWN)
+        return false;
+    struct bytes alone = difference->alone;
+    vec_push(&hold->additions,
+             (struct addition){.operation = frozen->operation,
+                               .path = arena_str(arena, file->path),
+                               .shown = arena_str(arena, difference->shown),
+                               .text = bytes_of(arena_copy(arena, alone.at, alone.size), alone.size),
+                               .notice = notice});
+    return hold->person.ask(hold->person.context, hold->additions.count - 1);
 }
 
 /* Part of the change is taken out, or all of it. */
@@ -192,12 +220,10 @@ static int take_out(struct hold *hold, struct frozen *frozen, const struct file_
     if (result <= 0)
         return result;
     hold->has_put = true;
-    if (left)
-        remember(frozen, left);
-    if (result == ASIDE_RENAMED) {
-        say_not_held(hold, path, err);
+    if (left && left != before)
+        remember(hold, frozen, left);
+    if (result == ASIDE_RENAMED)
         return 1;
-    }
     const char *notice =
         arena_printf(arena, "%s was changed %s, by the host or from inside%s%s: bawn %s, and `bawn held %s` shows the changed file",
                      path,
@@ -207,10 +233,7 @@ static int take_out(struct hold *hold, struct frozen *frozen, const struct file_
                      difference->is_clear ? "took that out and kept the rest" : "restored the earlier file",
                      hold->session->name);
     hold_note(hold, "held", path, notice);
-    struct addition addition = {frozen->operation, path, difference->shown, difference->alone, notice};
-    vec_push(&hold->additions, addition);
-    if (!difference->is_clear || !hold->person.ask ||
-        !hold->person.ask(hold->person.context, hold->additions.count - 1))
+    if (!difference->is_clear || !ask(hold, frozen, after, difference, notice))
         tell(hold, notice);
     return 1;
 }
@@ -238,20 +261,23 @@ void hold_decide_replaced(struct hold *hold, struct frozen *frozen, const struct
     struct file_content now = *after;
     struct err err = {0};
     int result = 0;
+    auto_arena struct arena arena = {0};
     for (int i = 0; i < TRIES && result == 0; i++) {
-        if (i && !read_again(hold->arena, &now))
+        if (i && !read_again(&arena, &now))
             return; /* whoever made it has taken it away: the name is watched */
         const struct file_content *before = content_find(&frozen->before, now.path);
         struct difference difference = {.names = "", .shown = ""};
         if (is_configuration(now.path))
-            difference = compare(hold->arena, before, &now);
+            difference = compare(&arena, before, &now);
         result = difference.is_clear && !difference.runs
-                     ? keep_change(hold, frozen, &now, difference.names, &err)
+                     ? keep_change(hold, frozen, &now, difference.names)
                      : take_out(hold, frozen, &now, &difference, &err);
     }
-    if (result == 0)
+    if (result == 0 && !hold->is_over)
+        hold->has_put = true; /* the host replaces it again and again: the next look comes back to it */
+    else if (result == 0)
         err_set(&err, "%s was replaced again and again on the host, and could not be judged", now.path);
-    if (result <= 0)
+    if (*err.message)
         say_not_held(hold, now.path, &err);
 }
 
@@ -294,10 +320,11 @@ int hold_add_settings(struct hold *hold, size_t number, struct err *err)
 {
     const struct addition addition = hold->additions.at[number];
     struct frozen *frozen = hold_frozen_at(hold, addition.operation);
+    auto_arena struct arena arena = {0};
     struct file_content now = {.path = addition.path}, with;
     int result = 0;
     for (int i = 0; i < TRIES && frozen && result == 0; i++) {
-        if (!read_again(hold->arena, &now))
+        if (!read_again(&arena, &now))
             return err_set(err, "there is no %s any more", addition.path);
         const struct file_content *before = content_find(&frozen->before, addition.path);
         if (!before || !content_equal(before, &now)) { /* it has just been changed: that is judged first */
@@ -306,7 +333,7 @@ int hold_add_settings(struct hold *hold, size_t number, struct err *err)
         }
         with = now;
         if (!S_ISREG(now.mode) || !bytes_known(now.bytes) ||
-            !add_to(hold->arena, now.bytes, addition.text, &with.bytes))
+            !add_to(&arena, now.bytes, addition.text, &with.bytes))
             return err_set(err, "the settings cannot be added to %s as it is now", addition.path);
         with.length = with.bytes.size;
         with.mode = before->mode;
@@ -315,7 +342,7 @@ int hold_add_settings(struct hold *hold, size_t number, struct err *err)
     if (result <= 0)
         return result < 0 ? -1 : err_set(err, "%s is being replaced again and again", addition.path);
     hold->has_put = true;
-    remember(frozen, &with);
+    remember(hold, frozen, &with);
     drop_notice(hold, addition.notice);
     hold_note(hold, "replaced", addition.path,
               arena_printf(hold->arena, "%s was changed while it was frozen inside, and you kept it: %s",

@@ -26,7 +26,7 @@
  * restored before anything goes on. A pin that is not made again within a second is reported as lost. Everything stands still
  * for nine seconds more, for a host that is busy or replaces the object again and again; then the run is ended.
  */
-enum { RETRY_MILLISECONDS = 20, SECONDS_TO_SAY = 1, SECONDS_TO_END = 10 };
+enum { RETRY_MILLISECONDS = 20, SECONDS_TO_SAY = 1, SECONDS_TO_END = 10, MOST_WAITS = 5 };
 
 static void ring_soon(const struct pins *pins)
 {
@@ -139,12 +139,35 @@ static int look(struct pins *pins, struct err *err)
     return wait_or_end(pins, err);
 }
 
+/*
+ * All pins hold, and there is something to decide about. While the host goes on changing it, that waits for a few moments: the file is then exchanged
+ * while nobody changes it. Nothing inside runs until it is decided.
+ */
+static bool is_being_changed(struct pins *pins)
+{
+    bool is_changing;
+    if (!hold_is_due(pins->hold, &is_changing)) {
+        pins->waits = 0;
+        return false;
+    }
+    stand_still(pins);
+    pins->waits = is_changing && pins->waits < MOST_WAITS ? pins->waits + 1 : 0;
+    return pins->waits;
+}
+
 /* Takes the result of a look, if there is one by now. */
 static int take_result(struct pins *pins, struct err *err)
 {
     struct err why = {.message = "the file system does not answer"};
     int result = repin_end(&pins->repin, false, &why);
     if (result > 0 && take_stock(pins)) {
+        if (pins->is_down) /* it holds again: what follows may go on as long as the host changes the file */
+            clock_gettime(CLOCK_MONOTONIC, &pins->fell);
+        if (is_being_changed(pins)) {
+            ring_soon(pins);
+            return 0;
+        }
+        hold_decide_due(pins->hold);
         bool has_put = pins->hold->has_put; /* what bawn put there is pinned, too, before anything goes on */
         pins->hold->has_put = false;
         if (pins->is_wanted_again || has_put)

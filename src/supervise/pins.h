@@ -19,6 +19,7 @@ struct pins {
     bool is_down;         /* since `fell` */
     bool is_said;         /* that it is */
     unsigned tries;       /* looks that found it down */
+    unsigned waits;       /* looks that found a file that is being changed */
     struct timespec fell;
     struct standstill *standstill; /* the guard's; while it is down */
     void (*pinned_again)(
