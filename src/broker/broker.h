@@ -38,8 +38,10 @@
     X(QUESTION_WRITE, "write")     /* the same, to be changed */                                             \
     X(QUESTION_ENV, "env")         /* a variable of the caller's environment */                              \
     X(QUESTION_RUN, "run")         /* a guarded command; only the supervisor asks, when it is executed */    \
-    X(QUESTION_SSH_KEY, "ssh-key") /* a login with a key outside; only the supervisor asks, when it is used */ \
-    X(QUESTION_SETTINGS, "settings") /* of git's, that were taken out of a frozen file; only the supervisor asks */
+    X(QUESTION_SSH_KEY,                                                                                      \
+      "ssh-key") /* a login with a key outside; only the supervisor asks, when it is used */                 \
+    X(QUESTION_SETTINGS,                                                                                     \
+      "settings") /* of git's, that were taken out of a frozen file; only the supervisor asks */
 
 enum question_kind {
 #define X(id, word) id,

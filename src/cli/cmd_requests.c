@@ -234,8 +234,8 @@ static const struct asked *find_named(const struct world *world, struct loaded *
 static const struct answer_rules {
     const char *kind, *always, *never;
 } rules[] = {
-    {"connect", "connect", "refuse"}, {"publish", NULL, NULL}, {"read", "read", "hide"},
-    {"write", "write", NULL},         {"env", "env", "unset"}, {"run", NULL, NULL},
+    {"connect", "connect", "refuse"}, {"publish", NULL, NULL},  {"read", "read", "hide"},
+    {"write", "write", NULL},         {"env", "env", "unset"},  {"run", NULL, NULL},
     {"ssh-key", NULL, NULL},          {"settings", NULL, NULL},
 };
 

@@ -265,7 +265,9 @@ static int make_waiting(int waiting_fd, const char *waiting, int parent_fd, cons
 static bool swap(int from_fd, const char *from, int parent_fd, const struct file_content *expected,
                  const struct stat *made, int *ret_errnum)
 {
-    enum { MOST = 3 }; /* what comes out after the second was newer than what went back: it goes back for that */
+    enum {
+        MOST = 3
+    }; /* what comes out after the second was newer than what went back: it goes back for that */
     const char *name = path_name(expected->path);
     if (!is_object(parent_fd, name, expected->device, expected->inode))
         return false;
@@ -316,14 +318,14 @@ int aside_replace(struct arena *arena, int session_fd, const struct file_content
     const char *path = expected->path, *waiting = inert_name(arena, path_name(path));
     auto_fd int parent_fd = open_parent_absolute(path);
     if (!waiting || parent_fd < 0 || directories_allow_owner(parent_fd, S_IRWXU) < 0)
-        return err_sys(err, errno, "cannot put a file in the place of %s", path);
+        return err_sys(err, errno, "cannot exchange %s for another file", path);
     int waiting_fd = session_fd, result = exchange(arena, waiting_fd, waiting, parent_fd, expected, put);
     if (result < 0 && errno == EXDEV) {
         waiting_fd = parent_fd;
         result = exchange(arena, waiting_fd, waiting, parent_fd, expected, put);
     }
     if (result < 0)
-        return err_sys(err, errno, "cannot put a file in the place of %s", path);
+        return err_sys(err, errno, "cannot exchange %s for another file", path);
     if (result == 1 && !holds && unlinkat(waiting_fd, waiting, 0) < 0)
         return result; /* nobody obeys it */
     if (result == 1 && holds && move_to_held(arena, session_fd, path, waiting_fd, &waiting) < 0) {

@@ -269,7 +269,8 @@ static bool is_unchanged(const struct hold *hold, const struct file_content *bef
 bool hold_is_as_frozen(const struct hold *hold, const struct file_content *now)
 {
     vec_each (const struct frozen, frozen, &hold->frozen) {
-        const struct file_content *before = hold_has_pins(hold) ? NULL : content_find(&frozen->before, now->path);
+        const struct file_content *before =
+            hold_has_pins(hold) ? NULL : content_find(&frozen->before, now->path);
         if (before && is_unchanged(hold, before, now))
             return true;
     }

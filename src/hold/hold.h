@@ -27,9 +27,9 @@ struct frozen {
     dev_t device;
     ino_t inode;
     file_contents before; /* what bawn left there last: the start, and then what stayed of each change */
-    bool fell;    /* its pin fell, because the host replaced the object */
-    bool is_due;  /* it has changed since, and is to be decided about */
-    bool is_read; /* `before` is known. A run that fails earlier has run no command */
+    bool fell;            /* its pin fell, because the host replaced the object */
+    bool is_due;          /* it has changed since, and is to be decided about */
+    bool is_read;         /* `before` is known. A run that fails earlier has run no command */
 };
 
 /* A socket that a program outside opened while the command ran. */
@@ -85,7 +85,8 @@ struct hold {
     VEC(struct addition) additions;
     struct hold_person person;
     bool is_over; /* every process of the sandbox has ended */
-    bool has_put; /* bawn has put a file in the place of a frozen one, which is to be pinned before anything inside goes on */
+    bool
+        has_put; /* bawn has put a file in the place of a frozen one, which is to be pinned before anything inside goes on */
 };
 
 /* An operation of the plan with its amendments, or a hidden path among those. */

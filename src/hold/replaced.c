@@ -27,7 +27,8 @@
 
 enum { MOST_NAMED = 5, LONGEST_SHOWN = 1000, TRIES = 16 };
 
-static bool read_settings(struct arena *arena, const struct file_content *content, git_setting_list *ret_settings)
+static bool read_settings(struct arena *arena, const struct file_content *content,
+                          git_setting_list *ret_settings)
 {
     return S_ISREG(content->mode) && bytes_known(content->bytes) &&
            git_setting_list_read(arena, content->bytes.at, content->bytes.size, ret_settings) == 0;
@@ -51,6 +52,7 @@ static void name_others(struct arena *arena, const git_setting_list *settings, c
 /* How a configuration differs from the one that bawn left there. */
 struct difference {
     bool is_clear;      /* both were understood */
+    bool is_rest_known; /* without what runs, it sets what bawn left there, and nothing else */
     size_t runs;        /* new settings by which git would run something */
     const char *names;  /* of these, or of all that differ where there are none */
     const char *shown;  /* these with their values, for a person */
@@ -67,12 +69,17 @@ static struct bytes keep(struct arena *arena, const struct buf *text)
 static bool is_rest(struct arena *arena, struct bytes text, const git_setting_list *old, size_t wanted)
 {
     git_setting_list found = {0};
-    bool is_right =
-        git_setting_list_read(arena, text.at, text.size, &found) == 0 && found.count == wanted;
+    bool is_right = git_setting_list_read(arena, text.at, text.size, &found) == 0 && found.count == wanted;
     vec_each (const struct git_setting, setting, &found)
         is_right &= !git_setting_runs(setting) || git_setting_list_has(old, setting);
     vec_free(&found);
     return is_right;
+}
+
+static bool is_same(struct git_setting *one, const struct git_setting *other)
+{
+    git_setting_list single = {.at = one, .count = 1};
+    return git_setting_list_has(&single, other);
 }
 
 static void take_apart(struct arena *arena, const git_setting_list *old, const git_setting_list *new,
@@ -80,10 +87,12 @@ static void take_apart(struct arena *arena, const git_setting_list *old, const g
 {
     git_setting_list running = {0};
     auto_buf struct buf names = {0}, shown = {0}, rest = {0}, alone = {0};
-    size_t named = 0;
+    size_t named = 0, same = 0;
     vec_each (const struct git_setting, setting, new) {
-        if (!git_setting_runs(setting) || git_setting_list_has(old, setting))
+        if (!git_setting_runs(setting) || git_setting_list_has(old, setting)) {
+            same += same < old->count && is_same(&old->at[same], setting);
             continue;
+        }
         vec_push(&running, *setting);
         buf_printf(&shown, "%s%s = %s", shown.size ? ", " : "", git_setting_name(arena, setting),
                    setting->value);
@@ -100,6 +109,7 @@ static void take_apart(struct arena *arena, const git_setting_list *old, const g
                                       .shown = arena_str(arena, buf_text(&shown)),
                                       .rest = keep(arena, &rest),
                                       .alone = keep(arena, &alone)};
+    difference->is_rest_known = same == old->count && new->count == same + running.count;
     difference->is_clear = is_rest(arena, difference->rest, old, new->count - running.count);
     vec_free(&running);
 }
@@ -213,7 +223,7 @@ static int take_out(struct hold *hold, struct frozen *frozen, const struct file_
     rest.bytes = difference->rest;
     rest.length = rest.bytes.size;
     rest.mode = before ? before->mode : after->mode;
-    if (difference->is_clear)
+    if (difference->is_clear && !(before && difference->is_rest_known))
         left = &rest;
     bool has_other_name = before && before->links > 1 && before->inode == after->inode;
     int result = put(hold, after, left, true, err);
@@ -224,14 +234,15 @@ static int take_out(struct hold *hold, struct frozen *frozen, const struct file_
         remember(hold, frozen, left);
     if (result == ASIDE_RENAMED)
         return 1;
-    const char *notice =
-        arena_printf(arena, "%s was changed %s, by the host or from inside%s%s: bawn %s, and `bawn held %s` shows the changed file",
-                     path,
-                     has_other_name ? "by another of its names (a hard link)"
-                                    : "while its protection was off for a moment",
-                     difference->runs ? ", and sets " : "", difference->runs ? difference->names : "",
-                     difference->is_clear ? "took that out and kept the rest" : "restored the earlier file",
-                     hold->session->name);
+    const char *notice = arena_printf(
+        arena,
+        "%s was changed %s, by the host or from inside%s%s: bawn %s, and `bawn held %s` shows the changed file",
+        path,
+        has_other_name ? "by another of its names (a hard link)"
+                       : "while its protection was off for a moment",
+        difference->runs ? ", and sets " : "", difference->runs ? difference->names : "",
+        difference->is_clear ? "took that out and kept the rest" : "restored the earlier file",
+        hold->session->name);
     hold_note(hold, "held", path, notice);
     if (!difference->is_clear || !ask(hold, frozen, after, difference, notice))
         tell(hold, notice);
@@ -269,9 +280,8 @@ void hold_decide_replaced(struct hold *hold, struct frozen *frozen, const struct
         struct difference difference = {.names = "", .shown = ""};
         if (is_configuration(now.path))
             difference = compare(&arena, before, &now);
-        result = difference.is_clear && !difference.runs
-                     ? keep_change(hold, frozen, &now, difference.names)
-                     : take_out(hold, frozen, &now, &difference, &err);
+        result = difference.is_clear && !difference.runs ? keep_change(hold, frozen, &now, difference.names)
+                                                         : take_out(hold, frozen, &now, &difference, &err);
     }
     if (result == 0 && !hold->is_over)
         hold->has_put = true; /* the host replaces it again and again: the next look comes back to it */
@@ -295,11 +305,8 @@ static bool add_to(struct arena *arena, struct bytes text, struct bytes added, s
                     git_setting_list_read(arena, added.at, added.size, &two) == 0 &&
                     git_setting_list_read(arena, ret_both->at, ret_both->size, &both) == 0 &&
                     both.count == one.count + two.count;
-    for (size_t i = 0; is_right && i < both.count; i++) {
-        git_setting_list single = {.at = &both.at[i], .count = 1};
-        is_right = git_setting_list_has(&single,
-                                        i < one.count ? &one.at[i] : &two.at[i - one.count]);
-    }
+    for (size_t i = 0; is_right && i < both.count; i++)
+        is_right = is_same(&both.at[i], i < one.count ? &one.at[i] : &two.at[i - one.count]);
     vec_free(&one);
     vec_free(&two);
     vec_free(&both);

@@ -30,13 +30,14 @@ static bool ask_to_add(void *context, size_t number)
     auto_arena struct arena arena = {0};
     if (!is_seen_whole(&arena, addition->path) || !is_seen_whole(&arena, addition->shown))
         return false;
-    struct asker asker = {.pid = getpid(),
-                          .program = "bawn",
-                          .identity = arena_printf(&arena, "%s %s", addition->path, addition->shown),
-                          .says = arena_printf(&arena, "%s; changed outside, by you or with the command's help",
-                                               addition->shown)};
-    struct decided decided = asking_put(
-        &run->asking, &arena, arena_printf(&arena, "settings\t%s\t", addition->path), &asker);
+    struct asker asker = {
+        .pid = getpid(),
+        .program = "bawn",
+        .identity = arena_printf(&arena, "%s %s", addition->path, addition->shown),
+        .says =
+            arena_printf(&arena, "%s; changed outside, by you or with the command's help", addition->shown)};
+    struct decided decided =
+        asking_put(&run->asking, &arena, arena_printf(&arena, "settings\t%s\t", addition->path), &asker);
     addition->question = decided.reply == REPLY_OPEN ? decided.id : 0;
     const struct question *question = broker_find(&run->asking.broker, addition->question);
     return question && question->is_shown && run->asking.shown;

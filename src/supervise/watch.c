@@ -98,8 +98,7 @@ static void watch_fallen(void *self)
                              ? open_absolute(watch->hold->plan->operations.at[frozen->operation].path, O_PATH)
                              : -1;
         int descriptor =
-            fd < 0 ? -1
-                   : inotify_add_watch(watch->inotify_fd, fd_path(fd).text, IN_MODIFY | IN_MASK_ADD);
+            fd < 0 ? -1 : inotify_add_watch(watch->inotify_fd, fd_path(fd).text, IN_MODIFY | IN_MASK_ADD);
         struct stat status;
         if (descriptor >= 0 && fstat(fd, &status) == 0 && !S_ISDIR(status.st_mode))
             vec_push(&watch->fallen, descriptor);

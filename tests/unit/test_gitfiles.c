@@ -1,6 +1,7 @@
 /* Files of git's that are read without git: configuration, index, objects, refs. */
 #include <sys/mman.h>
 
+#include "base/buf.h"
 #include "git/config.h"
 #include "git/index.h"
 #include "git/objects.h"
@@ -34,6 +35,37 @@ TEST(settings_that_run_something)
         CHECK(git_setting_runs(&runs[i]));
     for (size_t i = 0; i < array_len(does_not); i++)
         CHECK(!git_setting_runs(&does_not[i]));
+}
+
+/* The text without each setting that runs something, and these as a text of their own. */
+static void cut(const char *text, const char *rest, const char *alone)
+{
+    git_setting_list all = {0}, running = {0};
+    auto_buf struct buf without = {0}, copied = {0};
+    CHECK_INT(git_setting_list_read(&arena, text, strlen(text), &all), 0);
+    vec_each (const struct git_setting, setting, &all) {
+        if (git_setting_runs(setting))
+            vec_push(&running, *setting);
+    }
+    git_setting_list_cut(&running, text, strlen(text), &without);
+    git_setting_list_copy(&running, text, &copied);
+    CHECK_STR(buf_text(&without), rest);
+    CHECK_STR(buf_text(&copied), alone);
+    vec_free(&all);
+    vec_free(&running);
+}
+
+TEST(settings_are_cut_and_copied_as_they_were_written)
+{
+    cut("[user]\n\tname = a\n", "[user]\n\tname = a\n", "");
+    cut("[core]\n\tbare = false\n\tpager = x # why\n[a]\n\tb = 1\n", "[core]\n\tbare = false\n[a]\n\tb = 1\n",
+        "[core]\n\tpager = x # why\n");
+    cut("[core] pager = x\n\tbare = false\n", "[core] \n\tbare = false\n", "[core]\n\tpager = x\n");
+    cut("[core]\n  fsmonitor", "[core]\n", "[core]\n\tfsmonitor\n");
+    cut("[filter \"a\\\"b\\\\\"]\n\tclean = x \\\n  y\n\tsmudge = \"#z\"\n;c\n",
+        "[filter \"a\\\"b\\\\\"]\n;c\n",
+        "[filter \"a\\\"b\\\\\"]\n\tclean = x \\\n  y\n[filter \"a\\\"b\\\\\"]\n\tsmudge = \"#z\"\n");
+    cut("[Filter.LFS]\n\tCLEAN = x\n", "[Filter.LFS]\n", "[filter \"lfs\"]\n\tCLEAN = x\n");
 }
 
 static const char *sum_of(const char *head, const char *content, size_t size)
