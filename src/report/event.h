@@ -36,6 +36,7 @@ bool event_time(const struct journal_record *record, struct timespec *ret_time);
 struct glance {
     const char *workspace, *command; /* NULL: not known */
     const char *mode;                /* "live", "review" …; NULL: not known */
+    const char *arguments;           /* the command with them; NULL: not known */
     const char *agent;               /* its profile, "agent/claude"; NULL: not known */
     const char *directory, *typed;   /* where bawn was started, and its arguments; NULL: not known */
     struct timespec began, last;     /* the first and the last record's times */
@@ -45,6 +46,7 @@ struct glance {
     const char *refusal;       /* the last one, as a sentence; or NULL */
     const char *refusal_event; /* the event of that record */
     size_t connections, refusals, tripwires;
+    size_t asked, answered; /* questions of programs inside */
 };
 
 /* The text of a field; "" without the field or the record. */

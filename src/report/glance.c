@@ -20,11 +20,14 @@ static void take_record(const struct journal_record *record, struct arena *arena
     }
     glance->connections += strcmp(record->event, "connected") == 0;
     glance->tripwires += strcmp(record->event, "tripwire") == 0;
+    glance->asked += strcmp(record->event, "asked") == 0;
+    glance->answered += strcmp(record->event, "answered") == 0;
     if (strcmp(record->event, "start") == 0) {
         glance->workspace = journal_record_text(record, "workspace");
         glance->command = journal_record_text(record, "command");
     } else if (strcmp(record->event, "plan") == 0) {
         glance->mode = journal_record_text(record, "mode");
+        glance->arguments = journal_record_text(record, "arguments");
         glance->agent = journal_record_text(record, "agent");
         glance->directory = journal_record_text(record, "directory");
         glance->typed = journal_record_text(record, "typed");
@@ -61,7 +64,7 @@ static off_t take_part(int fd, off_t from, size_t most, struct arena *arena, con
 
 /* What lies between the two parts is not parsed: a list has many such files. What was refused there is counted, and the last one is kept. */
 struct between {
-    size_t connections, refusals, tripwires;
+    size_t connections, refusals, tripwires, asked, answered;
     struct buf line, denial; /* the beginning of a line; the last line about a denial */
 };
 
@@ -87,6 +90,8 @@ static void take_line(struct between *between)
         return;
     between->connections += strcmp(event, "connected") == 0;
     between->tripwires += strcmp(event, "tripwire") == 0;
+    between->asked += strcmp(event, "asked") == 0;
+    between->answered += strcmp(event, "answered") == 0;
     if (!(event_kinds(event) & EVENT_DENIED))
         return;
     between->refusals++;
@@ -123,6 +128,8 @@ static off_t take_between(int fd, off_t from, off_t to, struct arena *arena, con
     between.connections += glance->connections;
     between.refusals += glance->refusals;
     between.tripwires += glance->tripwires;
+    between.asked += glance->asked;
+    between.answered += glance->answered;
     if (between.denial.size &&
         journal_record_parse(arena, between.denial.bytes, between.denial.size, &record)) {
         take_record(&record, arena, home, glance);
@@ -131,6 +138,8 @@ static off_t take_between(int fd, off_t from, off_t to, struct arena *arena, con
     glance->connections = between.connections;
     glance->refusals = between.refusals;
     glance->tripwires = between.tripwires;
+    glance->asked = between.asked;
+    glance->answered = between.answered;
     buf_free(&between.line);
     buf_free(&between.denial);
     return end;
