@@ -55,6 +55,19 @@ static void add_reasons(struct json *json, const struct review *review, const st
     json_close(json, ']');
 }
 
+/* A directory in the place of a file: one answer is for all that is in it, so each of them can be looked at. */
+static void add_members(struct json *json, const struct review *review, const struct item *item)
+{
+    json_open(json, "members", '[');
+    for (size_t i = 0; i < item->members.count; i++) {
+        json_open(json, NULL, '{');
+        json_int(json, "id", (int64_t)item->members.at[i]);
+        json_str(json, "path", review_change(review, item->members.at[i]).path);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+}
+
 static void add_item(struct json *json, const struct review *review, const struct item *item)
 {
     const struct decision *first = &review->decisions->at[item->members.at[0]];
@@ -67,6 +80,8 @@ static void add_item(struct json *json, const struct review *review, const struc
     json_str(json, "renamed_from", change.renamed ? change.renamed->path : NULL);
     json_int(json, "changes", (int64_t)item->members.count);
     json_true(json, "repository", item->is_repository);
+    if (item->members.count > 1 && !item->is_repository && !change.renamed)
+        add_members(json, review, item);
     add_reasons(json, review, item);
     for (size_t i = 0; i < item->members.count; i++) {
         const struct decision *decision = &review->decisions->at[item->members.at[i]];
