@@ -35,7 +35,7 @@ struct job {
     uint32_t number; /* of the message that its end answers … */
     bool is_proof;   /* … unless it is a proof, whose end is noted */
     int out_fd;
-    int said_fd; /* what it says beside its JSON, for the case that it prints none; -1: it is in out_fd */
+    int said_fd; /* what it says beside an output for programs, for the case that it fails; -1: it is in out_fd */
 };
 
 struct actor {
@@ -62,8 +62,11 @@ static int answer_problem(const struct actor *actor, uint32_t number, const stru
     return answer(actor, number, -1, fd);
 }
 
-static bool prints_json(const struct act_order *order)
+/* Is its output for a program? Then what it says beside it is not mixed in. */
+static bool prints_for_program(const struct act_order *order)
 {
+    if (order->act == ACT_DIFF)
+        return true;
     for (size_t i = 0; i < order->words.count; i++) {
         if (strcmp(order->words.at[i], "--json") == 0)
             return true;
@@ -121,7 +124,7 @@ static int start(struct actor *actor, const struct job *job, const struct act_or
 static int start_and_answer(struct actor *actor, uint32_t number, const struct act_order *order, int in_fd,
                             struct err *err)
 {
-    bool is_apart = prints_json(order);
+    bool is_apart = prints_for_program(order);
     auto_fd int out_fd = memfd_create("bawn-web", MFD_CLOEXEC);
     auto_fd int said_fd = is_apart ? memfd_create("bawn-web", MFD_CLOEXEC) : -1;
     if (out_fd < 0 || (is_apart && said_fd < 0))
@@ -214,9 +217,11 @@ static int take_message(struct actor *actor)
     return result < 0 ? answer_problem(actor, head.number, &err) : 0;
 }
 
-static bool has_said_all(const struct job *job)
+/* What a verb printed; of one that failed, what it said beside that. */
+static int answer_of(const struct job *job, int code)
 {
-    return job->said_fd < 0 || lseek(job->out_fd, 0, SEEK_CUR) > 0;
+    bool has_said = job->said_fd >= 0 && lseek(job->said_fd, 0, SEEK_CUR) > 0;
+    return code != 0 && has_said ? job->said_fd : job->out_fd;
 }
 
 /* Answers for the verbs that have ended. Returns -1 when the server has. */
@@ -236,7 +241,7 @@ static int reap(struct actor *actor)
         if (job.is_proof)
             proof_end(job.out_fd, code);
         else
-            sent = answer(actor, job.number, code, has_said_all(&job) ? job.out_fd : job.said_fd);
+            sent = answer(actor, job.number, code, answer_of(&job, code));
         close(job.out_fd);
         fd_close(job.said_fd);
         if (sent < 0)

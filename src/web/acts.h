@@ -28,6 +28,7 @@
 #define ACTS(X)                                                                                              \
     X(ACT_ENTERED, "", "")                                                                                   \
     X(ACT_REVIEW, "review --json ?", "s")                                                                    \
+    X(ACT_DIFF, "diff ?", "s")                                                                               \
     X(ACT_DECIDE, "review --from - ?", "s")                                                                  \
     X(ACT_UNDO, "undo --yes ?", "s")                                                                         \
     X(ACT_STOP, "", "s")                                                                                     \
@@ -37,6 +38,7 @@
     X(ACT_ALLOW_ALWAYS, "allow --always @? ?", "sh")                                                         \
     X(ACT_REQUESTS, "requests --json", "")                                                                   \
     X(ACT_ANSWER, "answer ? ?", "qw")                                                                        \
+    X(ACT_SCREEN, "show -- ?", "da")                                                                         \
     X(ACT_SHOW, "show --all -- ?", "da")                                                                     \
     X(ACT_WHY, "why ? -- ?", "doa")                                                                          \
     X(ACT_PROFILES, "profiles --json", "")                                                                   \

@@ -25,14 +25,25 @@ const struct change *changes_named(const struct visit *visit, const struct chang
 /* Can it be answered hunk by hunk? */
 bool change_has_hunks(const struct change *change);
 
+/*
+ * bytes_page.c: bytes that a difference cuts or leaves out, in pieces: the rest of a long line, a binary file. What not even this can show is applied
+ * only by an answer of its own.
+ */
+bool change_can_be_seen(const struct change *change);
+
+/* The contents that no difference shows: how large they are, and a link to each. */
+void bytes_add_links(struct visit *visit, const char *session, const struct changes *changes,
+                     const struct change *change);
+
 /* diff_rows.c: a difference as rows of a table. */
 struct diff_view {
     bool is_side_by_side;
-    bool asks;        /* with a choice for each hunk, for the form of a review … */
-    bool is_live;     /* … of a run that wrote the workspace itself */
-    size_t id;        /* of the change */
-    size_t from;      /* leaves out so many lines */
-    const char *more; /* the address of the rest, up to its `from` */
+    bool asks;         /* with a choice for each hunk, for the form of a review … */
+    bool is_live;      /* … of a run that wrote the workspace itself */
+    size_t id;         /* of the change */
+    size_t from;       /* leaves out so many lines */
+    const char *more;  /* the address of the rest, up to its `from` */
+    const char *bytes; /* the address of the bytes of the file, up to its `side`; NULL: there is none */
 };
 
 /* Adds some lines of the hunks; if there are more, a link to them. */

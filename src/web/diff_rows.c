@@ -28,18 +28,34 @@ static void split_words(const struct line *line, line_list *words)
     }
 }
 
+static size_t size_without_newline(const struct line *line)
+{
+    return line->size && line->text[line->size - 1] == '\n' ? line->size - 1 : line->size;
+}
+
 static size_t shown_size(const struct line *line)
 {
-    size_t size = line->size && line->text[line->size - 1] == '\n' ? line->size - 1 : line->size;
-    return size < LONGEST_SHOWN ? size : LONGEST_SHOWN;
+    return html_piece(line->text, size_without_newline(line), LONGEST_SHOWN);
 }
 
 static void add_plain(struct html *page, const struct line *line)
 {
-    size_t size = shown_size(line);
-    html_add_bytes(page, line->text, size);
-    if (line->size - size > 1)
-        html_add(page, "<span class=dim>… %zu bytes more</span>", line->size - size);
+    html_add_bytes(page, line->text, shown_size(line));
+}
+
+/* The rest of a long line is a click away: whoever decides about a file can see all of it. */
+static void add_rest(struct html *page, const struct diff_view *view, const struct line *line, size_t number,
+                     bool is_new)
+{
+    size_t shown = shown_size(line), rest = size_without_newline(line) - shown;
+    if (!rest)
+        return;
+    html_add(page, "<span class=more>… ");
+    if (view->bytes)
+        html_add(page, "<a class=button data-more href=\"%s&amp;side=%s&amp;line=%zu&amp;from=%zu\">",
+                 view->bytes, is_new ? "after" : "before", number, shown);
+    html_add(page, "%zu byte%s more%s</span>", rest, rest == 1 ? "" : "s",
+             view->bytes ? " in this line</a>" : "");
 }
 
 /* The line with those words marked that the other one lacks. */
@@ -111,17 +127,21 @@ static const struct line *line_of(const struct hunks *hunks, size_t edit, bool i
     return is_new ? &hunks->new.at[at->new] : &hunks->old.at[at->old];
 }
 
-static void add_cell(struct html *page, const struct hunks *hunks, struct row row, bool is_new)
+static void add_cell(struct html *page, const struct hunks *hunks, const struct diff_view *view,
+                     struct row row, bool is_new)
 {
     size_t edit = is_new ? row.new : row.old, other = is_new ? row.old : row.new;
+    const struct line_edit *at = &hunks->edits.at[edit];
     const struct line *line = line_of(hunks, edit, is_new);
     if (other == SIZE_MAX || other == edit)
         add_plain(page, line);
     else
         add_words(page, line, line_of(hunks, other, !is_new), is_new);
+    add_rest(page, view, line, is_new ? at->new : at->old, is_new);
 }
 
-static void add_side(struct html *page, const struct hunks *hunks, struct row row, bool is_new)
+static void add_side(struct html *page, const struct hunks *hunks, const struct diff_view *view,
+                     struct row row, bool is_new)
 {
     size_t edit = is_new ? row.new : row.old;
     if (edit == SIZE_MAX) {
@@ -132,11 +152,12 @@ static void add_side(struct html *page, const struct hunks *hunks, struct row ro
     const char *kind = at->kind == ' ' ? "same" : is_new ? "new" : "old";
     html_add(page, "<td class=no>%zu</td><td class=\"code %s\"><span class=sign>%c</span>",
              (is_new ? at->new : at->old) + 1, kind, at->kind);
-    add_cell(page, hunks, row, is_new);
+    add_cell(page, hunks, view, row, is_new);
     html_add(page, "</td>");
 }
 
-static void add_unified(struct html *page, const struct hunks *hunks, struct row row, bool is_new)
+static void add_unified(struct html *page, const struct hunks *hunks, const struct diff_view *view,
+                        struct row row, bool is_new)
 {
     size_t edit = is_new ? row.new : row.old;
     const struct line_edit *at = &hunks->edits.at[edit];
@@ -148,27 +169,28 @@ static void add_unified(struct html *page, const struct hunks *hunks, struct row
     if (at->kind != '-')
         html_add(page, "%zu", at->new + 1);
     html_add(page, "</td><td class=\"code %s\"><span class=sign>%c</span>", kind, at->kind);
-    add_cell(page, hunks, row, is_new);
+    add_cell(page, hunks, view, row, is_new);
     html_add(page, "</td></tr>\n");
 }
 
 /* Removed lines first, then added ones, until a line that both have. */
-static size_t add_unified_run(struct html *page, const struct hunks *hunks, const row_list *rows, size_t from)
+static size_t add_unified_run(struct html *page, const struct hunks *hunks, const struct diff_view *view,
+                              const row_list *rows, size_t from)
 {
     size_t to = from;
     if (rows->at[from].old == rows->at[from].new) {
-        add_unified(page, hunks, rows->at[from], false);
+        add_unified(page, hunks, view, rows->at[from], false);
         return from + 1;
     }
     while (to < rows->count && to - from < MOST_LINES && rows->at[to].old != rows->at[to].new)
         to++;
     for (size_t i = from; i < to; i++) {
         if (rows->at[i].old != SIZE_MAX)
-            add_unified(page, hunks, rows->at[i], false);
+            add_unified(page, hunks, view, rows->at[i], false);
     }
     for (size_t i = from; i < to; i++) {
         if (rows->at[i].new != SIZE_MAX)
-            add_unified(page, hunks, rows->at[i], true);
+            add_unified(page, hunks, view, rows->at[i], true);
     }
     return to;
 }
@@ -217,11 +239,11 @@ static size_t add_rows(struct html *page, const struct hunks *hunks, const struc
             size_t before = j;
             if (view->is_side_by_side) {
                 html_add(page, "<tr>");
-                add_side(page, hunks, rows.at[j], false);
-                add_side(page, hunks, rows.at[j++], true);
+                add_side(page, hunks, view, rows.at[j], false);
+                add_side(page, hunks, view, rows.at[j++], true);
                 html_add(page, "</tr>\n");
             } else {
-                j = add_unified_run(page, hunks, &rows, j);
+                j = add_unified_run(page, hunks, view, &rows, j);
             }
             shown += j - before;
             number += j - before - 1;

@@ -53,6 +53,17 @@ void html_add_bytes(struct html *page, const char *bytes, size_t size)
     text_add_html_as_is(&page->out, buf_text(&printable));
 }
 
+size_t html_piece(const char *bytes, size_t size, size_t most)
+{
+    enum { LETTER_LONGEST = 4 };
+    size_t piece = most;
+    if (size <= most)
+        return size;
+    while (piece + LETTER_LONGEST > most && ((unsigned char)bytes[piece] & 0xC0) == 0x80)
+        piece--;
+    return piece + LETTER_LONGEST > most ? piece : most;
+}
+
 const char *url_part(struct arena *arena, const char *text)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~";

@@ -21,6 +21,9 @@ void html_format(struct html *page, const char *format, ...) printf_like(2, 3);
 /* Bytes of a file, in which tabs stay tabs. */
 void html_add_bytes(struct html *page, const char *bytes, size_t size);
 
+/* How many of the bytes are shown at once: at most so many, and no letter of UTF-8 is cut. */
+size_t html_piece(const char *bytes, size_t size, size_t most);
+
 /* A value as a part of an address: everything but letters, digits and a few marks becomes %XX. */
 const char *url_part(struct arena *arena, const char *text);
 

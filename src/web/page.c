@@ -6,31 +6,46 @@ static const struct {
     const char *path, *name;
 } parts[] = {{"/", "Sessions"}, {"/requests", "Requests"}, {"/policy", "Policy"}, {"/prove", "Proof"}};
 
-static void add_part(struct html *page, const char *path, const char *name, bool is_here)
+/* Questions wait while somebody looks at another page or window: the title says it, too. The script counts again. */
+static void add_waiting(struct html *page, size_t count)
 {
-    if (is_here)
-        html_add(page, "<a href=\"%s\" aria-current=page>%s</a>", path, name);
+    if (count)
+        html_add(page, " <span class=badge id=waiting>%zu<span class=off> waiting</span></span>", count);
     else
-        html_add(page, "<a href=\"%s\">%s</a>", path, name);
+        html_add(page, " <span class=badge id=waiting hidden></span>");
+}
+
+static void add_parts(struct html *page, const char *here, size_t waiting)
+{
+    for (size_t i = 0; i < array_len(parts); i++) {
+        html_add(page, "<a href=\"%s\"", parts[i].path);
+        if (strcmp(parts[i].path, here) == 0)
+            html_add(page, " aria-current=page");
+        html_add(page, ">%s", parts[i].name);
+        if (strcmp(parts[i].path, "/requests") == 0)
+            add_waiting(page, waiting);
+        html_add(page, "</a>");
+    }
 }
 
 void page_begin(struct visit *visit, const char *title, const char *here)
 {
     struct html *page = &visit->page;
+    size_t waiting = visit->is_admitted ? questions_count(visit) : 0;
     visit->status = MHD_HTTP_OK;
-    html_add(
-        page,
-        "<!doctype html>\n<html lang=en><head><meta charset=utf-8>"
-        "<meta name=viewport content=\"width=device-width, initial-scale=1\">"
-        "<meta name=color-scheme content=\"light dark\">"
-        "<title>%s · bawn</title><link rel=icon href=\"/icon.svg\"><link rel=stylesheet href=\"/style.css\">"
-        "<script src=\"/script.js\" defer></script></head>\n<body>"
-        "<a class=skip href=\"#main\">Skip to the content</a>"
-        "<header class=top><a class=brand href=\"/\"><span aria-hidden=true>▣</span> bawn</a>"
-        "<nav aria-label=Parts>",
-        title);
-    for (size_t i = 0; i < array_len(parts); i++)
-        add_part(page, parts[i].path, parts[i].name, strcmp(parts[i].path, here) == 0);
+    html_add(page, "<!doctype html>\n<html lang=en><head><meta charset=utf-8>"
+                   "<meta name=viewport content=\"width=device-width, initial-scale=1\">"
+                   "<meta name=color-scheme content=\"light dark\"><title>");
+    if (waiting)
+        html_add(page, "(%zu) ", waiting);
+    html_add(page,
+             "%s · bawn</title><link rel=icon href=\"/icon.svg\"><link rel=stylesheet href=\"/style.css\">"
+             "<script src=\"/script.js\" defer></script></head>\n<body>"
+             "<a class=skip href=\"#main\">Skip to the content</a>"
+             "<header class=top><a class=brand href=\"/\"><span aria-hidden=true>▣</span> bawn</a>"
+             "<nav aria-label=Parts>",
+             title);
+    add_parts(page, here, waiting);
     html_add(page, "</nav></header>\n<main id=main tabindex=-1>\n");
 }
 

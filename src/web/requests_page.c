@@ -1,8 +1,10 @@
 /* Open questions of programs inside, and their answers: `bawn requests` and `bawn answer` on a page. */
 #include <string.h>
 
+#include "base/fd.h"
 #include "base/json.h"
-#include "web/visit.h"
+#include "kernel/directories.h"
+#include "web/confirm.h"
 
 /* What is asked, by the names of the JSON of `bawn requests --json`. */
 struct question_shown {
@@ -61,7 +63,9 @@ static void add_question(struct visit *visit, const struct question_shown *shown
                  shown->because);
     html_add(page, "<form method=post action=\"/requests\">");
     page_add_form_token(visit);
-    html_add(page, "<input type=hidden name=question value=\"%s/%s\">", shown->session, shown->id);
+    html_add(page,
+             "<input type=hidden name=question value=\"%s/%s\"><input type=hidden name=line value=\"%s\">",
+             shown->session, shown->id, shown->always);
     if (!*shown->not_now) {
         add_button(page, 'o', "once", "Once", "");
         add_button(page, 's', "session", "This session", "");
@@ -72,6 +76,29 @@ static void add_question(struct visit *visit, const struct question_shown *shown
     if (*shown->never)
         add_button(page, 'v', "never", "Never", shown->never);
     html_add(page, "</form></section>\n");
+}
+
+size_t questions_count(const struct visit *visit)
+{
+    auto_fd int sessions_fd = visit_sessions(visit);
+    auto_dir DIR *folder = sessions_fd < 0 ? NULL : directories_list(sessions_fd);
+    size_t count = 0;
+    for (const struct dirent *entry; folder && (entry = readdir(folder));) {
+        auto_arena struct arena arena = {0};
+        struct glance glance;
+        auto_fd int fd = session_open(sessions_fd, entry->d_name);
+        if (fd >= 0 && record_has_lock(fd) && glance_at(fd, &arena, NULL, &glance))
+            count += glance.asked > glance.answered ? glance.asked - glance.answered : 0;
+    }
+    return count;
+}
+
+/* For the script of other pages. */
+void requests_count(struct visit *visit)
+{
+    visit->status = MHD_HTTP_OK;
+    visit->type = "text/plain; charset=utf-8";
+    html_add(&visit->page, "%zu", questions_count(visit));
 }
 
 void requests_page(struct visit *visit)
@@ -100,8 +127,29 @@ void requests_page(struct visit *visit)
     page_end(visit);
 }
 
+/* It changes the policy of every run: a key or a click is not enough. Returns whether the answer is given. */
+static bool is_meant(struct visit *visit)
+{
+    const struct confirmation confirmation = {.title = "Always?",
+                                              .address = "/requests",
+                                              .act = "Allow always",
+                                              .back = "/requests",
+                                              .here = "/requests"};
+    auto_html struct html what = {0};
+    if (strcmp(visit_field(visit, "answer"), "always") != 0 || visit_is_confirmed(visit))
+        return true;
+    html_add(
+        &what,
+        "<p>This answers the question <span class=mono>%s</span> and adds a line to your own policy, for every sandbox from the next start on:</p><p><code>%s</code></p>",
+        visit_field(visit, "question"), visit_field(visit, "line"));
+    visit_confirm(visit, &confirmation, &what);
+    return false;
+}
+
 void requests_answer(struct visit *visit)
 {
+    if (!is_meant(visit))
+        return;
     if (!visit_act(visit, ACT_ANSWER, NULL,
                    (const char *[]){visit_field(visit, "question"), visit_field(visit, "answer"), NULL}))
         return;

@@ -4,8 +4,11 @@
 
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "web/changes.h"
+#include "web/confirm.h"
+#include "web/review_items.h"
 
 struct decided {
     size_t id;
@@ -17,7 +20,7 @@ struct decided {
 struct answers {
     /* cppcheck-suppress unusedStructMember; vec_push uses it */
     VEC(struct decided) list;
-    size_t applied, discarded, left;
+    size_t applied, discarded, left, unseen;
 };
 
 static bool is_answer(const char *text)
@@ -62,15 +65,35 @@ static size_t count_hunks(struct changes *changes, size_t id)
     return hunks.list.count;
 }
 
-static void take_files(const struct visit *visit, struct answers *answers)
+/* Can all be seen that an answer is for? A directory in the place of a file is answered with what is in it. */
+static bool can_be_seen(const struct changes *changes, size_t id)
+{
+    for (size_t i = id; i < changes->list.count; i++) {
+        const struct change *change = &changes->list.at[i];
+        if (i > id && !path_is_inside(change->path, changes->list.at[id].path))
+            break;
+        if (!change_can_be_seen(change))
+            return false;
+    }
+    return true;
+}
+
+/* What no page can show is not among "all others". */
+static void take_files(const struct visit *visit, const struct changes *changes, struct answers *answers)
 {
     const char *rest = visit_field(visit, "rest");
+    bool applies = strcmp(rest, "apply") == 0;
     vec_each (const struct form_field, field, &visit->form) {
         char kind;
         size_t id, hunk;
         if (!parse_name(field->name, &kind, &id, &hunk) || kind == 'h')
             continue;
-        const char *answer = *field->value ? field->value : kind == 'a' ? rest : "leave";
+        bool is_of_rest = kind == 'a' && !*field->value;
+        const char *answer = *field->value ? field->value : is_of_rest ? rest : "leave";
+        if (is_of_rest && applies && !can_be_seen(changes, id)) {
+            answer = "leave";
+            answers->unseen++;
+        }
         vec_push(&answers->list, (struct decided){.id = id, .answer = is_answer(answer) ? answer : "leave"});
     }
 }
@@ -159,21 +182,127 @@ static void add_head(struct visit *visit, const char *session, const char *title
         url, session, url, title);
 }
 
-static void ask(struct visit *visit, const char *session, const struct answers *answers)
+/* The item of an answer. Both are in the same order, so the next one is looked at first. */
+static const struct review_item *item_of(const struct review_list *list, size_t id, size_t *at)
 {
-    struct html *page = &visit->page;
-    add_head(visit, session, "Confirm");
-    html_add(page, "<p class=lead>Apply %zu, discard %zu, leave %zu as they are.</p>\n", answers->applied,
-             answers->discarded, answers->left);
-    if (!answers->applied && !answers->discarded) {
-        html_add(page, "<p>Nothing would change.</p>");
+    for (size_t i = 0; i < list->items.count; i++) {
+        const struct review_item *item = &list->items.at[(*at + i) % list->items.count];
+        if (item->id == id) {
+            *at = (*at + i + 1) % list->items.count;
+            return item;
+        }
+    }
+    return NULL;
+}
+
+/* Some of its hunks have this answer, or the file has. */
+static bool has_answer(const struct decided *decided, const char *letters)
+{
+    bool is_so = false;
+    for (size_t i = 0; i < (decided->hunks ? decided->hunk_count : 1); i++)
+        is_so |= strchr(letters,
+                        decided->hunks && decided->hunks[i] ? decided->hunks[i] : *decided->answer) != NULL;
+    return is_so;
+}
+
+static void add_name(struct html *out, const struct decided *decided, const struct review_item *item)
+{
+    html_add(out, "<li><span class=mono>%s</span>", item->path);
+    if (item->changes > 1 && !item->renamed_from)
+        html_add(out, " <span class=dim>%zu files</span>", item->changes);
+    if (decided->hunks)
+        html_add(out, " <span class=dim>some of its hunks</span>");
+    if (item->conflict)
+        html_add(out, " <span class=bad>▲ %s</span>",
+                 strcmp(decided->answer, "overwrite") == 0 ? "overwrites yours" : "conflict");
+    for (size_t i = 0; i < item->reasons.count; i++)
+        html_add(out, " <span class=mark>▲ %s</span>", item->reasons.at[i]);
+    html_add(out, "</li>\n");
+}
+
+/* The files that an act is about, with their risks; those that have one come first, and none of them is left out. */
+static void add_names(struct html *out, const struct answers *answers, const struct review_list *list,
+                      const char *letters, const char *title)
+{
+    enum { NAMED = 100 };
+    size_t count = 0, plain = 0, named = 0;
+    auto_html struct html risky = {0}, others = {0};
+    size_t at = 0;
+    vec_each (const struct decided, decided, &answers->list) {
+        const struct review_item *item =
+            has_answer(decided, letters) ? item_of(list, decided->id, &at) : NULL;
+        bool is_risky = item && (item->reasons.count || item->conflict);
+        count += item != NULL;
+        plain += item && !is_risky;
+        if (is_risky)
+            add_name(&risky, decided, item);
+        else if (item && named++ < NAMED)
+            add_name(&others, decided, item);
+    }
+    if (!count)
+        return;
+    html_add(out, "<h2>%s %zu</h2><ul class=names>", title, count);
+    html_join(out, &risky);
+    html_join(out, &others);
+    html_add(out, "</ul>");
+    if (plain > NAMED)
+        html_add(out, "<p class=dim>and %zu more files without a risk</p>", plain - NAMED);
+}
+
+static void ask(struct visit *visit, const char *session, const struct answers *answers,
+                const struct review_list *list)
+{
+    const char *back = session_address(visit, session, "/review");
+    bool is_live = list->is_live, changes_any = answers->discarded || (answers->applied && !is_live);
+    auto_html struct html what = {0};
+    if (is_live)
+        html_add(&what, "<p class=lead>Take back %zu, keep %zu as they are.</p>\n", answers->discarded,
+                 answers->applied + answers->left);
+    else
+        html_add(&what, "<p class=lead>Apply %zu, discard %zu, leave %zu as they are.</p>\n",
+                 answers->applied, answers->discarded, answers->left);
+    if (answers->unseen)
+        html_add(
+            &what,
+            "<p class=bad>▲ %zu of those left cannot be shown here: answer each by itself to apply it.</p>\n",
+            answers->unseen);
+    if (!changes_any) {
+        add_head(visit, session, "Nothing would change");
+        html_join(&visit->page, &what);
+        html_add(&visit->page, "<p><a class=button href=\"%s\">Back</a></p>", back);
         page_end(visit);
         return;
     }
-    html_add(page, "<form method=post action=\"/session/%s/review\">", url_part(&visit->arena, session));
-    vec_each (const struct form_field, field, &visit->form)
-        html_add(page, "<input type=hidden name=\"%s\" value=\"%s\">", field->name, field->value);
-    html_add(page, "<button class=main name=confirm value=yes autofocus>Go on</button></form>\n");
+    if (!is_live)
+        add_names(&what, answers, list, "amo", "Apply");
+    add_names(&what, answers, list, "d", is_live ? "Take back" : "Discard");
+    const struct confirmation confirmation = {
+        .title = arena_printf(&visit->arena, "Confirm: %s", session),
+        .address = back,
+        .act = is_live               ? arena_printf(&visit->arena, "Take back %zu", answers->discarded)
+               : !answers->discarded ? arena_printf(&visit->arena, "Apply %zu", answers->applied)
+               : !answers->applied   ? arena_printf(&visit->arena, "Discard %zu", answers->discarded)
+                                     : arena_printf(&visit->arena, "Apply %zu, discard %zu", answers->applied,
+                                                    answers->discarded),
+        .back = back,
+        .here = "/"};
+    visit_confirm(visit, &confirmation, &what);
+}
+
+/* The list has the risks of the files, which the policy knows and this process does not. */
+static void ask_with_list(struct visit *visit, const char *session, const struct answers *answers)
+{
+    struct review_list list;
+    if (!visit_act(visit, ACT_REVIEW, NULL, (const char *[]){session, NULL}))
+        return;
+    if (visit->done_status == 0 && !visit->is_cut &&
+        review_list_parse(&visit->arena, buf_text(&visit->done_text), visit->done_text.size, &list)) {
+        ask(visit, session, answers, &list);
+        review_list_free(&list);
+        return;
+    }
+    add_head(visit, session, "Confirm");
+    page_add_outcome(visit);
     page_end(visit);
 }
 
@@ -202,23 +331,24 @@ void review_decide_all(struct visit *visit, const char *session)
 {
     auto_answers struct answers answers = {0};
     auto_changes struct changes changes = CHANGES_NONE;
-    if (!visit->is_done) {
+    bool is_confirmed = visit_is_confirmed(visit);
+    if (!is_confirmed || !visit->is_done) {
         if (!changes_open(visit, session, &changes)) {
             visit_say(visit, MHD_HTTP_NOT_FOUND, "Not found", "The session has no changes.");
             return;
         }
-        take_files(visit, &answers);
+        take_files(visit, &changes, &answers);
         take_hunks(visit, &changes, &answers);
         count_answers(&answers);
-        if (strcmp(visit_field(visit, "confirm"), "yes") != 0) {
-            ask(visit, session, &answers);
-            return;
-        }
-        auto_buf struct buf text = {0};
-        write_answers(&answers, visit_field(visit, "state"), &text);
-        if (!visit_act(visit, ACT_DECIDE, &text, (const char *[]){session, NULL}))
-            return;
     }
+    if (!is_confirmed) {
+        ask_with_list(visit, session, &answers);
+        return;
+    }
+    auto_buf struct buf text = {0};
+    write_answers(&answers, visit_field(visit, "state"), &text);
+    if (!visit_act(visit, ACT_DECIDE, &text, (const char *[]){session, NULL}))
+        return;
     add_head(visit, session, "Result");
     page_add_outcome(visit);
     if (visit->done_status == 0 || visit->done_status == 1)

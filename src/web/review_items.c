@@ -15,6 +15,19 @@ static size_t number_of(struct json_value value)
     return text_take_number(&at, &number) ? (size_t)number : 0;
 }
 
+static void take_one(struct arena *arena, struct json_value object, struct review_item *item)
+{
+    struct review_member member = {.path = ""};
+    struct json_value key, value;
+    for (size_t at = 0; json_next_member(object, &at, &key, &value);) {
+        if (json_is(key, "id"))
+            member.id = number_of(value);
+        else if (json_is(key, "path"))
+            member.path = text_or(arena, value, "");
+    }
+    vec_push(&item->members, member);
+}
+
 static void take_member(struct arena *arena, struct review_item *item, struct json_value key,
                         struct json_value value)
 {
@@ -25,7 +38,7 @@ static void take_member(struct arena *arena, struct review_item *item, struct js
         {"path", &item->path},         {"letter", &item->letter}, {"renamed_from", &item->renamed_from},
         {"conflict", &item->conflict}, {"yours", &item->yours},   {"base", &item->base},
         {"session", &item->session}};
-    struct json_value reason;
+    struct json_value one;
     for (size_t i = 0; i < array_len(texts); i++) {
         if (json_is(key, texts[i].name))
             *texts[i].text = text_or(arena, value, "");
@@ -38,8 +51,10 @@ static void take_member(struct arena *arena, struct review_item *item, struct js
         item->is_repository = true;
     else if (json_is(key, "can_merge"))
         item->can_merge = true;
-    for (size_t at = 0; json_is(key, "risky") && json_next_item(value, &at, &reason);)
-        vec_push(&item->reasons, text_or(arena, reason, ""));
+    for (size_t at = 0; json_is(key, "members") && json_next_item(value, &at, &one);)
+        take_one(arena, one, item);
+    for (size_t at = 0; json_is(key, "risky") && json_next_item(value, &at, &one);)
+        vec_push(&item->reasons, text_or(arena, one, ""));
 }
 
 static void take_item(struct arena *arena, struct json_value object, struct review_list *list)
@@ -80,8 +95,10 @@ bool review_list_parse(struct arena *arena, const char *text, size_t size, struc
 
 void review_list_free(struct review_list *list)
 {
-    vec_each (struct review_item, item, &list->items)
+    vec_each (struct review_item, item, &list->items) {
+        vec_free(&item->members);
         vec_free(&item->reasons);
+    }
     vec_free(&list->items);
     vec_free(&list->held);
 }

@@ -4,11 +4,18 @@
 #include "base/json.h"
 #include "web/visit.h"
 
+/* One of the files that an item is about. */
+struct review_member {
+    size_t id;
+    const char *path;
+};
+
 struct review_item {
     size_t id;
     const char *path, *letter, *renamed_from;
     size_t changes;
     bool is_repository, can_merge;
+    VEC(struct review_member) members; /* if there are several, and they are no repository's */
     VEC(const char *) reasons;
     const char *conflict;               /* NULL: it is none */
     const char *yours, *base, *session; /* of a conflict; NULL: not short texts */

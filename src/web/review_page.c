@@ -4,6 +4,8 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/style.h"
+#include "report/time_text.h"
 #include "web/changes.h"
 #include "web/review_items.h"
 
@@ -76,13 +78,31 @@ static void add_sides(struct html *page, const struct review_item *item)
     html_add(page, "</div>");
 }
 
+static const char *difference_address(struct visit *visit, const char *session,
+                                      const struct review_list *list, size_t id, bool is_side_by_side)
+{
+    return arena_printf(&visit->arena, "/session/%s/file?id=%zu%s%s", url_part(&visit->arena, session), id,
+                        is_side_by_side ? "&view=side" : "", list->is_live ? "&live=1" : "");
+}
+
+static void add_details(struct visit *visit, const char *address, const struct review_member *member,
+                        bool is_one_of_many)
+{
+    struct html *page = &visit->page;
+    html_add(page, "<details data-src=\"%s\"><summary>Difference", address);
+    if (is_one_of_many)
+        html_add(page, " of <a class=mono href=\"%s\">%s</a>", address, member->path);
+    else
+        html_add(page, "<span class=off> of %s</span>", member->path);
+    html_add(page, "</summary><div class=scroll></div></details>");
+}
+
 static void add_item(struct visit *visit, const char *session, const struct review_list *list,
                      const struct review_item *item, bool is_side_by_side)
 {
     struct html *page = &visit->page;
-    const char *address =
-        arena_printf(&visit->arena, "/session/%s/file?id=%zu%s%s", url_part(&visit->arena, session), item->id,
-                     is_side_by_side ? "&view=side" : "", list->is_live ? "&live=1" : "");
+    const struct review_member own = {item->id, item->path};
+    const char *address = difference_address(visit, session, list, item->id, is_side_by_side);
     html_add(page, "<li class=item id=\"i%zu\"><div class=line>", item->id);
     add_choice(page, list, item);
     html_add(page, "<span class=\"letter %s\">%s</span> ", item->letter,
@@ -99,11 +119,11 @@ static void add_item(struct visit *visit, const char *session, const struct revi
         html_add(page, "<p class=bad>▲ Conflict: %s</p>", item->conflict);
         add_sides(page, item);
     }
-    if (!item->is_repository)
-        html_add(
-            page,
-            "<details data-src=\"%s\"><summary>Difference<span class=off> of %s</span></summary><div class=scroll></div></details>",
-            address, item->path);
+    if (!item->is_repository && !item->members.count)
+        add_details(visit, address, &own, false);
+    vec_each (const struct review_member, member, &item->members)
+        add_details(visit, difference_address(visit, session, list, member->id, is_side_by_side), member,
+                    true);
     html_add(page, "</li>\n");
 }
 
@@ -151,6 +171,25 @@ static void add_rest(struct html *page, const struct review_list *list)
         "</select></label> <button class=main>Continue</button> <span class=dim>You confirm on the next page.</span></div>");
 }
 
+/* Whose changes these are: the agent, the command, and when. */
+static void add_run(struct visit *visit, const char *session)
+{
+    enum { COMMAND_SHOWN = 500 };
+    struct html *page = &visit->page;
+    const struct style style = {.home = visit->web->place->home};
+    struct listed listed;
+    if (!session_look(visit, session, &listed))
+        return;
+    const char *agent = listed.glance.agent ? path_name(listed.glance.agent) : "";
+    const char *command = listed.glance.arguments ? listed.glance.arguments : listed.glance.command;
+    command = command ? command : "";
+    size_t size = strlen(command), shown = html_piece(command, size, COMMAND_SHOWN);
+    html_add(page, "<p class=run>%s%s<code>%s%s</code> in <span class=mono>%s</span>, began %s.</p>\n", agent,
+             *agent ? ": " : "", arena_copy(&visit->arena, command, shown), shown < size ? " …" : "",
+             style_path(&style, &visit->arena, listed_workspace(&listed)),
+             age_text(&visit->arena, listed_began(&listed)));
+}
+
 static void show_list(struct visit *visit, const char *session, const struct review_list *list)
 {
     struct html *page = &visit->page;
@@ -162,6 +201,7 @@ static void show_list(struct visit *visit, const char *session, const struct rev
         conflicts += item->conflict != NULL;
     }
     add_crumbs(visit, session, "Review");
+    add_run(visit, session);
     html_add(page,
              "<p class=lead>%zu to decide; %zu would run or be obeyed on the host; %zu conflict%s.</p>\n",
              list->items.count, risky, conflicts, conflicts == 1 ? "" : "s");
@@ -177,8 +217,12 @@ static void show_list(struct visit *visit, const char *session, const struct rev
         html_add(page, "<p class=empty>Nothing is left to decide.</p>");
         return;
     }
-    html_add(page,
-             "<label class=filter>Filter by path <input type=search id=filter aria-controls=items></label>");
+    html_add(
+        page,
+        "<div class=filter><label>Filter by path <input type=search id=filter aria-controls=items></label>"
+        "<button type=button id=open-all hidden>Open all differences</button>"
+        "<a href=\"/session/%s/patch\" download>Save as a patch</a></div>",
+        url);
     html_add(page, "<form method=post action=\"/session/%s/review\" id=items>", url);
     page_add_form_token(visit);
     html_add(page, "<input type=hidden name=state value=\"%s\">", list->state);
@@ -250,6 +294,30 @@ void review_image(struct visit *visit, const char *session)
     visit_say(visit, MHD_HTTP_NOT_FOUND, "Not found", "There is no such picture.");
 }
 
+/* `bawn diff` makes the patch, for `git apply --binary`. One that is cut would be half of the changes. */
+void review_patch(struct visit *visit, const char *session)
+{
+    if (!visit_act(visit, ACT_DIFF, NULL, (const char *[]){session, NULL}))
+        return;
+    if (visit->done_status == 0 && !visit->is_cut) {
+        visit->status = MHD_HTTP_OK;
+        visit->type = "application/octet-stream";
+        visit->saved_as = arena_printf(&visit->arena, "%s.patch", url_part(&visit->arena, session));
+        buf_add(&visit->page.out, buf_text(&visit->done_text), visit->done_text.size);
+        return;
+    }
+    if (visit->is_cut) {
+        visit->done_status = 2;
+        visit->done_text.size = 0;
+        buf_printf(&visit->done_text, "The patch is larger than %d MiB. `bawn diff %s >FILE` writes it.\n",
+                   ACT_OUTPUT_LARGEST / (1024 * 1024), session);
+    }
+    page_begin(visit, "Patch", "/");
+    add_crumbs(visit, session, "Patch");
+    page_add_outcome(visit);
+    page_end(visit);
+}
+
 static bool add_images(struct visit *visit, const char *session, struct changes *changes,
                        const struct change *change)
 {
@@ -287,14 +355,13 @@ static void add_difference(struct visit *visit, const char *session, struct chan
         .from = strtoull(from, NULL, 10),
         .more = arena_printf(&visit->arena, "/session/%s/file?id=%zu%s%s", url, id,
                              is_side ? "&view=side" : "", is_live ? "&live=1" : ""),
+        .bytes = arena_printf(&visit->arena, "/session/%s/bytes?id=%zu", url, id),
     };
     const char *unshown = patch_read(&changes->patch, change, &old, &new);
     if (unshown) {
-        bool has_images = add_images(visit, session, changes, change);
-        if (!has_images)
-            html_add(page, "<p class=empty>The file %s. Before: %zu bytes, after: %zu bytes.</p>", unshown,
-                     (size_t)(change->before ? change->before->size : 0),
-                     (size_t)(change->after ? change->after->size : 0));
+        if (!add_images(visit, session, changes, change))
+            html_add(page, "<p>The file %s.</p>", unshown);
+        bytes_add_links(visit, session, changes, change);
         return;
     }
     auto_hunks struct hunks hunks = {0};

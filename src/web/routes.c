@@ -3,6 +3,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "web/fleets.h"
 #include "web/proofs.h"
 #include "web/visit.h"
 
@@ -72,15 +73,11 @@ static const struct {
     const char *path;
     visit_function *get, *post;
 } places[] = {
-    {"/", sessions_page, NULL},
-    {"/events", stream_sessions, NULL},
-    {"/style.css", send_style, NULL},
-    {"/script.js", send_script, NULL},
-    {"/icon.svg", send_icon, NULL},
-    {"/requests", requests_page, requests_answer},
-    {"/policy", policy_page, NULL},
-    {"/policy/why", policy_why, NULL},
-    {"/policy/build", build_page, build_save},
+    {"/", sessions_page, NULL},         {"/events", stream_sessions, NULL},
+    {"/style.css", send_style, NULL},   {"/script.js", send_script, NULL},
+    {"/icon.svg", send_icon, NULL},     {"/requests", requests_page, requests_answer},
+    {"/waiting", requests_count, NULL}, {"/policy", policy_page, NULL},
+    {"/policy/why", policy_why, NULL},  {"/policy/build", build_page, build_save},
     {"/prove", prove_page, prove_run},
 };
 
@@ -91,10 +88,11 @@ struct named_place {
 };
 
 static const struct named_place session_places[] = {
-    {"", session_page, NULL},      {"/events", stream_journal, NULL},
-    {"/stop", NULL, session_stop}, {"/allow", NULL, session_allow},
-    {"/undo", NULL, session_undo}, {"/review", review_page, review_decide_all},
-    {"/file", review_file, NULL},  {"/image", review_image, NULL},
+    {"", session_page, NULL},       {"/events", stream_journal, NULL},
+    {"/stop", NULL, session_stop},  {"/allow", NULL, session_allow},
+    {"/undo", NULL, session_undo},  {"/review", review_page, review_decide_all},
+    {"/file", review_file, NULL},   {"/image", review_image, NULL},
+    {"/bytes", review_bytes, NULL}, {"/patch", review_patch, NULL},
 };
 
 static const struct named_place proof_places[] = {
@@ -102,6 +100,8 @@ static const struct named_place proof_places[] = {
     {"/events", stream_proof, NULL},
     {"/report", proof_report, NULL},
 };
+
+static const struct named_place fleet_places[] = {{"", fleet_page, NULL}};
 
 static void not_there(struct visit *visit)
 {
@@ -127,6 +127,7 @@ static const struct {
     size_t count;
 } kinds[] = {
     {"/session/", is_session, session_places, array_len(session_places)},
+    {"/fleet/", fleet_is_there, fleet_places, array_len(fleet_places)},
     {"/proof/", is_proof, proof_places, array_len(proof_places)},
 };
 

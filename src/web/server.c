@@ -104,6 +104,7 @@ static struct visit *visit_begin(struct web *web, struct MHD_Connection *connect
     visit->door = info->socket_context;
     bool is_known = visit->is_post || strcmp(method, "GET") == 0;
     const char *refusal = is_known ? admit(visit) : "The method is neither GET nor POST.";
+    visit->is_admitted = !refusal;
     if (refusal)
         visit_say(visit, MHD_HTTP_FORBIDDEN, "Refused", refusal);
     return visit;

@@ -6,10 +6,13 @@
 
 #include "base/fd.h"
 #include "base/style.h"
+#include "base/text.h"
 #include "base/timespec.h"
 #include "report/facts.h"
 #include "report/time_text.h"
-#include "web/visit.h"
+#include "web/changes.h"
+#include "web/confirm.h"
+#include "web/review_items.h"
 
 enum { STOP_GRACE = 10 /* seconds */, NAMES_SHOWN = 5, MOST_ROWS = 2000, DEEPEST = 64 };
 
@@ -103,11 +106,55 @@ static bool add_not_checked(struct html *page, const struct session_facts *facts
     return !facts->is_whole || facts->is_cut || lost;
 }
 
-static void add_attention(struct visit *visit, const struct session_facts *facts, bool is_running)
+/* What waits, as `bawn review --json` lists it: the actor was asked for it. */
+static bool add_waiting(struct visit *visit, struct html *page, const struct listed *listed)
+{
+    struct review_list list;
+    size_t risky = 0, conflicts = 0;
+    if (!session_waits(listed) || visit->done_status != 0 || visit->is_cut ||
+        !review_list_parse(&visit->arena, buf_text(&visit->done_text), visit->done_text.size, &list))
+        return false;
+    vec_each (const struct review_item, item, &list.items) {
+        risky += item->reasons.count > 0;
+        conflicts += item->conflict != NULL;
+    }
+    size_t count = list.items.count;
+    if (count)
+        html_add(page, "<li><a href=\"%s\">%zu change%s</a> wait%s for your review",
+                 session_address(visit, listed->name, "/review"), count, count == 1 ? "" : "s",
+                 count == 1 ? "s" : "");
+    if (risky)
+        html_add(page, ", <span class=mark>▲ %zu would run or be obeyed on the host</span>", risky);
+    if (conflicts)
+        html_add(page, ", <span class=bad>▲ %zu conflict%s</span>", conflicts, conflicts == 1 ? "" : "s");
+    if (count)
+        html_add(page, ".</li>\n");
+    if (list.held.count)
+        html_add(page, "<li>%zu file%s cannot be applied.</li>\n", list.held.count,
+                 list.held.count == 1 ? "" : "s");
+    bool is_any = count || list.held.count;
+    review_list_free(&list);
+    return is_any;
+}
+
+static bool add_open_questions(struct html *page, const struct listed *listed)
+{
+    size_t count = listed->is_running && listed->glance.asked > listed->glance.answered
+                       ? listed->glance.asked - listed->glance.answered
+                       : 0;
+    if (count)
+        html_add(page, "<li><a href=\"/requests\">%zu question%s</a> wait%s for an answer.</li>\n", count,
+                 count == 1 ? "" : "s", count == 1 ? "s" : "");
+    return count;
+}
+
+static void add_attention(struct visit *visit, const struct session_facts *facts, const struct listed *listed)
 {
     struct html *page = &visit->page;
     auto_html struct html list = {0};
-    bool is_any = add_not_checked(&list, facts);
+    bool is_running = listed->is_running, is_any = add_open_questions(&list, listed);
+    is_any |= add_waiting(visit, &list, listed);
+    is_any |= add_not_checked(&list, facts);
     for (size_t i = 0; i < finding_count; i++)
         is_any |= add_finding(visit, &list, facts, &findings[i]);
     html_add(page, "<section class=\"box %s\" aria-labelledby=attention><h2 id=attention>%s</h2>",
@@ -117,8 +164,10 @@ static void add_attention(struct visit *visit, const struct session_facts *facts
         html_join(page, &list);
         html_add(page, "</ul>");
     } else {
-        html_add(page, "<p>%sno decoy was opened, no host was refused, no file was held aside.</p>",
-                 is_running ? "Until now " : "In this session ");
+        html_add(
+            page,
+            "<p>%sno decoy was opened, no host was refused, no secret was in a request, no file was held aside, and nothing waits for you.</p>",
+            is_running ? "Until now " : "In this session ");
     }
     html_add(page, "</section>\n");
 }
@@ -160,9 +209,11 @@ static void add_hosts(struct visit *visit, const char *session, const struct ses
     vec_each (const struct session_host, host, &hosts) {
         html_add(page, "<tr class=\"%s\"><th scope=row class=mono>%s%s%s</th>",
                  host->refused ? "denied" : "plain", host->name, *host->port ? ":" : "", host->port);
-        html_add(page, "<td class=n>%llu</td><td class=n>%s</td><td class=n>%s</td><td>",
-                 (unsigned long long)host->connections, size_text(&visit->arena, host->sent),
-                 size_text(&visit->arena, host->received));
+        html_add(
+            page,
+            "<td class=n>%llu<span class=unit> connection%s</span></td><td class=n>%s</td><td class=n>%s</td><td>",
+            (unsigned long long)host->connections, host->connections == 1 ? "" : "s",
+            size_text(&visit->arena, host->sent), size_text(&visit->arena, host->received));
         if (host->refused)
             html_add(page, "▲ %s ", host->why ? host->why : "refused");
         if (host->refused && is_running)
@@ -201,7 +252,8 @@ static void add_processes(struct html *page, const struct session_facts *facts)
     if (!processes.all.count)
         html_add(page, "<p class=empty>Not recorded. <code>bawn --log-exec</code> records them.</p>");
     else
-        html_add(page, "<details open><summary>%zu processes</summary><ul class=tree>", processes.all.count);
+        html_add(page, "<details open><summary>%zu process%s</summary><ul class=tree>", processes.all.count,
+                 processes.all.count == 1 ? "" : "es");
     for (size_t i = 0; i < processes.all.count; i++) {
         if (processes.all.at[i].is_top)
             add_process(page, &processes, i, 0);
@@ -267,7 +319,7 @@ static void add_fact(struct html *page, const char *name, const char *value)
 static void add_head(struct visit *visit, const struct listed *listed)
 {
     struct html *page = &visit->page;
-    bool waits = listed->has_record && listed->record.state == STATE_WAITING;
+    bool waits = session_waits(listed);
     html_add(page, "<p class=crumbs><a href=\"/\">Sessions</a></p><div class=head><h1>%s</h1>", listed->name);
     session_add_state(page, listed);
     html_add(page, "</div>\n<div class=acts>");
@@ -275,11 +327,24 @@ static void add_head(struct visit *visit, const struct listed *listed)
         html_add(page, "<a class=button href=\"/session/%s/review\">%s %zu file%s</a> ",
                  url_part(&visit->arena, listed->name), waits ? "Review" : "Look at",
                  (size_t)listed->record.changes, listed->record.changes == 1 ? "" : "s");
+    if (listed->has_record && listed->record.changes && !listed->is_running)
+        html_add(page, "<a class=button href=\"%s\" download>Save as a patch</a> ",
+                 session_address(visit, listed->name, "/patch"));
     if (listed->is_running)
         session_add_stop(visit, listed->name, "Stop the run");
     else if (listed->has_record && listed->record.state == STATE_DONE && listed->record.changes)
         add_button(visit, listed->name, "undo", "Undo its changes");
     html_add(page, "</div>\n");
+}
+
+static const char *length_of(struct arena *arena, const char *milliseconds)
+{
+    enum { SECOND = 1000 };
+    uint64_t number;
+    if (!text_take_number(&milliseconds, &number))
+        return "an unknown time";
+    return number < SECOND ? arena_printf(arena, "%llu ms", (unsigned long long)number)
+                           : duration_text(arena, (int64_t)(number / SECOND));
 }
 
 static void add_facts(struct visit *visit, const struct listed *listed, const struct session_facts *facts)
@@ -297,13 +362,18 @@ static void add_facts(struct visit *visit, const struct listed *listed, const st
     add_fact(page, "Began", age_text(&visit->arena, listed_began(listed)));
     if (end)
         add_fact(page, "Ended",
-                 arena_printf(&visit->arena, "status %s after %s ms", event_field(end, "status"),
-                              event_field(end, "milliseconds")));
+                 arena_printf(&visit->arena, "status %s after %s", event_field(end, "status"),
+                              length_of(&visit->arena, event_field(end, "milliseconds"))));
     add_fact(page, "Mode", listed_mode(listed));
     add_fact(page, "Network", event_field(plan, "net"));
     add_fact(page, "Walls", event_field(plan, "walls"));
     add_fact(page, "Journal", facts->integrity);
     html_add(page, "</dl>\n");
+}
+
+bool session_waits(const struct listed *listed)
+{
+    return !listed->is_running && listed->has_record && listed->record.state == STATE_WAITING;
 }
 
 bool session_look(struct visit *visit, const char *session, struct listed *ret_listed)
@@ -327,11 +397,14 @@ void session_page(struct visit *visit, const char *session)
         visit_say(visit, MHD_HTTP_NOT_FOUND, "Not found", "There is no such session.");
         return;
     }
+    /* Whether a file is risky is for the policy to say, which this process does not have. */
+    if (session_waits(&listed) && !visit_act(visit, ACT_REVIEW, NULL, (const char *[]){session, NULL}))
+        return;
     struct session_facts facts;
     facts_read(&visit->arena, fd, &facts);
     page_begin(visit, session, "/");
     add_head(visit, &listed);
-    add_attention(visit, &facts, listed.is_running);
+    add_attention(visit, &facts, &listed);
     add_facts(visit, &listed, &facts);
     add_hosts(visit, session, &facts, listed.is_running);
     add_processes(&visit->page, &facts);
@@ -352,17 +425,42 @@ static void show_outcome(struct visit *visit, const char *session, const char *t
     page_end(visit);
 }
 
+/* Is the act confirmed? If not, the page that asks is the reply. */
+static bool is_meant(struct visit *visit, const char *session, const char *rest, const char *title,
+                     const char *act, const struct html *what)
+{
+    const struct confirmation confirmation = {.title = title,
+                                              .address = session_address(visit, session, rest),
+                                              .act = act,
+                                              .back = session_address(visit, session, ""),
+                                              .here = "/"};
+    bool is_confirmed = visit_is_confirmed(visit);
+    if (!is_confirmed)
+        visit_confirm(visit, &confirmation, what);
+    return is_confirmed;
+}
+
 /* The second press, after the grace, kills. */
 void session_stop(struct visit *visit, const char *session)
 {
     struct web *web = visit->web;
     const struct stop_asked *asked = find_stop(web, session);
+    struct listed listed;
+    auto_html struct html what = {0};
     bool kills = strcmp(visit_field(visit, "again"), "yes") == 0;
     if (kills && !visit->is_done && (!asked || grace_left(asked) > 0)) {
         visit_say(visit, MHD_HTTP_CONFLICT, "Not yet",
                   "A run is killed only if it goes on 10 seconds after it was asked to end.");
         return;
     }
+    session_look(visit, session, &listed);
+    html_add(&what,
+             "<p><span class=mono>%s</span> in %s, with every process inside, %s. What it changed stays.</p>",
+             listed.glance.command ? listed.glance.command : session, session,
+             kills ? "is killed at once" : "is asked to end, as Ctrl-C in its terminal does");
+    if (!is_meant(visit, session, "/stop", kills ? "Kill the run?" : "Stop the run?",
+                  kills ? "Kill the run" : "Stop the run", &what))
+        return;
     if (!visit_act(visit, kills ? ACT_KILL : ACT_STOP, NULL, (const char *[]){session, NULL}))
         return;
     if (!kills && !asked && visit->done_status == 0)
@@ -370,18 +468,50 @@ void session_stop(struct visit *visit, const char *session)
     show_outcome(visit, session, "Stop");
 }
 
+/* The files that an undo takes back. */
+static void add_changed(struct visit *visit, const char *session, struct html *what)
+{
+    enum { NAMED = 50 };
+    auto_changes struct changes changes = CHANGES_NONE;
+    size_t count = 0;
+    html_add(what,
+             "<p>The files get back what they had before %s. The undo can be undone.</p><ul class=names>",
+             session);
+    if (!changes_open(visit, session, &changes))
+        changes.list.count = 0;
+    vec_each (const struct change, change, &changes.list) {
+        if (change_is_shown(change) && !text_starts_with(change->path, ".git/") && count++ < NAMED)
+            html_add(what, "<li class=mono>%s</li>", change->path);
+    }
+    html_add(what, "</ul>");
+    if (count > NAMED)
+        html_add(what, "<p>and %zu more files.</p>", count - NAMED);
+}
+
 void session_undo(struct visit *visit, const char *session)
 {
-    if (visit_act(visit, ACT_UNDO, NULL, (const char *[]){session, NULL}))
+    auto_html struct html what = {0};
+    if (!visit_is_confirmed(visit))
+        add_changed(visit, session, &what);
+    if (is_meant(visit, session, "/undo", "Undo the changes?", "Undo the changes", &what) &&
+        visit_act(visit, ACT_UNDO, NULL, (const char *[]){session, NULL}))
         show_outcome(visit, session, "Undo");
 }
 
 void session_allow(struct visit *visit, const char *session)
 {
-    const char *time = visit_field(visit, "for");
+    const char *time = visit_field(visit, "for"), *host = visit_field(visit, "host");
+    auto_html struct html what = {0};
     enum act act = strcmp(time, "always") == 0 ? ACT_ALLOW_ALWAYS
                    : strcmp(time, "once") == 0 ? ACT_ALLOW_ONCE
                                                : ACT_ALLOW;
-    if (visit_act(visit, act, NULL, (const char *[]){session, visit_field(visit, "host"), NULL}))
+    html_add(
+        &what,
+        "<p><code>connect %s</code> is added to your own policy: from now on every sandbox of yours can send data there.</p>",
+        host);
+    if (act == ACT_ALLOW_ALWAYS &&
+        !is_meant(visit, session, "/allow", "Allow the host always?", "Allow always", &what))
+        return;
+    if (visit_act(visit, act, NULL, (const char *[]){session, host, NULL}))
         show_outcome(visit, session, "Allow a host");
 }

@@ -2,10 +2,11 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "base/map.h"
 #include "base/path.h"
 #include "base/style.h"
 #include "report/time_text.h"
-#include "web/visit.h"
+#include "web/fleets.h"
 
 /* A state has a word and a sign, so that it is told apart without its colour. */
 static const char *sign_of(const char *state)
@@ -51,7 +52,7 @@ static void add_row(struct visit *visit, const struct listed *listed)
     struct arena *arena = &visit->arena;
     const char *url = url_part(arena, listed->name);
     size_t files = listed->has_record ? (size_t)listed->record.changes : 0;
-    bool waits = listed->has_record && listed->record.state == STATE_WAITING;
+    bool waits = session_waits(listed);
     html_add(page, "<tr><td>");
     session_add_state(page, listed);
     if (waits)
@@ -73,8 +74,11 @@ static void add_row(struct visit *visit, const struct listed *listed)
     html_add(page, "<td>%s", age_text(arena, listed_began(listed)));
     if (listed->is_running)
         html_add(page, "<br><span class=dim>last active %s</span>", age_text(arena, listed->glance.last));
-    html_add(page, "</td><td class=n>%zu</td><td class=n>%zu</td>", files, listed->glance.connections);
-    html_add(page, "<td class=n>%zu</td><td>", listed->glance.refusals);
+    html_add(page, "</td><td class=n>%zu<span class=unit> file%s</span></td>", files, files == 1 ? "" : "s");
+    html_add(page, "<td class=n>%zu<span class=unit> connection%s</span></td>", listed->glance.connections,
+             listed->glance.connections == 1 ? "" : "s");
+    html_add(page, "<td class=n>%zu<span class=unit> refusal%s</span></td><td>", listed->glance.refusals,
+             listed->glance.refusals == 1 ? "" : "s");
     if (listed->glance.tripwires)
         html_add(page, "<strong class=bad>▲ %zu decoy%s opened</strong><br>", listed->glance.tripwires,
                  listed->glance.tripwires == 1 ? "" : "s");
@@ -104,6 +108,20 @@ static void add_filter(struct visit *visit, const char *text, const char *state)
     html_add(page, "</select></label><button>Show</button></form>\n");
 }
 
+/* A fleet is one row; its tasks are on its page, and are found by a search. */
+static void add_fleets(struct visit *visit, const fleet_rows *fleets)
+{
+    struct html *page = &visit->page;
+    html_add(
+        page,
+        "<h2 id=fleets>Fleets</h2><div class=scroll tabindex=0 role=region aria-labelledby=fleets>"
+        "<table class=\"sessions fleets\"><thead><tr><th scope=col>Progress<th scope=col>Fleet"
+        "<th scope=col>Command and results folder<th scope=col>Results<th scope=col>Cost</tr></thead><tbody>\n");
+    vec_each (const struct fleet_row, row, fleets)
+        fleet_add_row(visit, row);
+    html_add(page, "</tbody></table></div><h2>Other sessions</h2>\n");
+}
+
 static bool is_shown(const struct listed *listed, const char *text, const char *state)
 {
     if (*state ? strcmp(listed_state(listed), state) != 0 : !*text && listed_left_nothing(listed))
@@ -122,9 +140,14 @@ void sessions_page(struct visit *visit)
         .arena = &visit->arena, .state = visit->web->place->state, .home = visit->web->place->home};
     sessions_find(&wanted, sessions_fd, &sessions);
     size_t shown = 0, running = 0, waiting = 0, quiet = 0;
+    auto_vec fleet_rows fleets = {0};
+    struct map of = {0};
+    bool is_all = !*text && !*state;
+    if (is_all)
+        fleets_find(visit, &sessions, &fleets, &of);
     vec_each (const struct listed, listed, &sessions) {
         running += listed->is_running;
-        waiting += !listed->is_running && listed->has_record && listed->record.state == STATE_WAITING;
+        waiting += session_waits(listed);
     }
     page_begin(visit, "Sessions", "/");
     html_add(page, "<h1>Sessions</h1>\n");
@@ -133,26 +156,31 @@ void sessions_page(struct visit *visit)
         page,
         "<div id=list data-live=\"/events\"><p class=lead>%zu running, %zu waiting for review, %zu in all.</p>\n",
         running, waiting, sessions.count);
+    if (fleets.count)
+        add_fleets(visit, &fleets);
     html_add(
         page,
         "<div class=scroll tabindex=0 role=region aria-label=Sessions><table class=sessions><thead><tr><th scope=col>State<th scope=col>Session"
         "<th scope=col>Command and workspace<th scope=col>Began<th scope=col class=n>Files<th scope=col "
         "class=n>Connections<th scope=col class=n>Refusals<th scope=col>Last refusal</tr></thead><tbody>\n");
     vec_each (const struct listed, listed, &sessions) {
+        if (map_get(&of, listed->name, strlen(listed->name)))
+            continue;
         quiet += listed_left_nothing(listed);
         if (is_shown(listed, text, state) && shown++ < MOST_ROWS)
             add_row(visit, listed);
     }
     html_add(page, "</tbody></table></div>\n");
-    if (!shown)
+    if (!shown && !fleets.count)
         html_add(page, "<p class=empty>%s</p>\n",
                  sessions.count ? "No session matches."
                                 : "No session has run yet. `bawn claude` starts one.");
     if (shown > MOST_ROWS)
         html_add(page, "<p class=dim>and %zu more: search for them</p>\n", shown - MOST_ROWS);
-    if (quiet && !*text && !*state)
+    if (quiet && is_all)
         html_add(page, "<p class=dim>%zu run%s changed nothing; search finds %s.</p>\n", quiet,
                  quiet == 1 ? "" : "s", quiet == 1 ? "it" : "them");
     html_add(page, "</div>\n");
     page_end(visit);
+    map_free(&of);
 }

@@ -55,7 +55,7 @@ struct visit {
     struct caller_at_door *door;
     struct arena arena;
     const char *path;
-    bool is_post, is_too_large;
+    bool is_post, is_too_large, is_admitted;
     struct buf body;
     form_list form;
 
@@ -114,6 +114,9 @@ void page_add_listing(struct visit *visit);
 int visit_sessions(const struct visit *visit);
 int visit_session(const struct visit *visit, const char *name);
 
+/* requests_page.c: how many questions of running sessions wait for an answer, by their journals. */
+size_t questions_count(const struct visit *visit);
+
 /* stream.c: lines as they are written, from where the page ended (`from` in the address); and news of the list of sessions. */
 void stream_journal(struct visit *visit, const char *session);
 void stream_proof(struct visit *visit, const char *proof);
@@ -124,14 +127,15 @@ struct MHD_Response *stream_response(struct stream *stream);
 
 /* What is known of a session without reading all of its journal. Returns false if there is none. */
 bool session_look(struct visit *visit, const char *session, struct listed *ret_listed);
+bool session_waits(const struct listed *listed); /* for a review */
 void session_add_state(struct html *page, const struct listed *listed);
 
 /* A button that asks the run to end, and later one that kills it. */
 void session_add_stop(struct visit *visit, const char *session, const char *label);
 
 /* The pages, one file each. A named one has the name of its session or proof. */
-visit_function sessions_page, requests_page, requests_answer, policy_page, policy_why, build_page, build_save,
-    prove_page, prove_run;
+visit_function sessions_page, requests_page, requests_answer, requests_count, policy_page, policy_why,
+    build_page, build_save, prove_page, prove_run;
 typedef void named_function(struct visit *visit, const char *name);
 named_function session_page, session_stop, session_allow, session_undo, review_page, review_file,
-    review_image, review_decide_all, proof_page, proof_report;
+    review_image, review_bytes, review_patch, review_decide_all, fleet_page, proof_page, proof_report;

@@ -52,8 +52,13 @@ if (rows && rows.dataset.events) {
 const filter = document.getElementById('filter');
 function narrow() {
     const text = filter ? filter.value.toLowerCase() : '';
-    for (const row of document.querySelectorAll('#rows > tr, #items .item'))
+    for (const row of document.querySelectorAll('#rows tr, #items .item'))
         row.hidden = text !== '' && !row.textContent.toLowerCase().includes(text);
+    // A part of a list that has nothing more to show goes, and one that has something opens.
+    for (const part of document.querySelectorAll('#rows > details')) {
+        part.hidden = text !== '' && !part.querySelector('tr:not([hidden])');
+        part.open = text !== '' && !part.hidden;
+    }
 }
 if (filter)
     filter.addEventListener('input', narrow);
@@ -74,6 +79,25 @@ document.addEventListener('toggle', (event) => {
     details.dataset.loaded = '1';
     load(details.querySelector('.scroll'), details.dataset.src);
 }, true);
+// One after the other, and at most so many: each is a request, and the page must stay usable.
+const openAll = document.getElementById('open-all');
+if (openAll) {
+    const most = 100;
+    openAll.hidden = false;
+    openAll.addEventListener('click', async () => {
+        const closed = [...document.querySelectorAll('.item:not([hidden]) details:not([open])')].slice(0, most);
+        openAll.disabled = true;
+        for (const details of closed) {
+            details.dataset.loaded ||= '1';
+            if (!details.querySelector('.scroll').hasChildNodes())
+                await load(details.querySelector('.scroll'), details.dataset.src);
+            details.open = true;
+        }
+        const left = document.querySelectorAll('.item:not([hidden]) details:not([open])').length;
+        openAll.textContent = left ? `Open ${Math.min(left, most)} more` : 'All differences are open';
+        openAll.disabled = !left;
+    });
+}
 document.addEventListener('click', (event) => {
     const link = event.target.closest('a[data-more]');
     if (!link)
@@ -142,6 +166,21 @@ if (questions) {
         if (!document.hidden && !questions.contains(document.activeElement))
             refresh(questions);
     }, seconds * 1000);
+}
+
+// How many questions wait, on every page and in its title.
+const badge = document.getElementById('waiting');
+if (badge) {
+    const pause = 5000, title = document.title.replace(/^\(\d+\) /, '');
+    setInterval(async () => {
+        const reply = await fetch('/waiting').catch(() => null);
+        const count = reply && reply.ok ? Number(await reply.text()) : 0;
+        badge.hidden = !count;
+        badge.textContent = count ? `${count}` : '';
+        if (count)
+            insert(badge, '<span class=off> waiting</span>');
+        document.title = (count ? `(${count}) ` : '') + title;
+    }, pause);
 }
 
 // The list of sessions: the server says when something changed. A hidden page does not listen.
