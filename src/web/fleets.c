@@ -14,7 +14,7 @@
 #include "report/time_text.h"
 
 /* One page looks at so much: a larger fleet says how much of it was looked at. */
-enum { MOST_FLEETS = 100, MOST_LOOKED_AT = 5000, NAME_SMALL = 256, MILLISECONDS = 1000 };
+enum { MOST_FLEETS = 100, MOST_LOOKED_AT = 5000, NAME_SMALL = 256 };
 
 int fleets_open(const struct visit *visit, const char *name, struct fleet *ret_fleet)
 {
@@ -158,8 +158,7 @@ void fleet_add_cost(struct visit *visit, const struct fleet_row *row)
 {
     struct arena *arena = &visit->arena;
     html_add(&visit->page, "%s of runs, %s of processor time, at most %s of memory",
-             duration_text(arena, (int64_t)(row->total.milliseconds / MILLISECONDS)),
-             duration_text(arena, (int64_t)(row->total.cpu_milliseconds / MILLISECONDS)),
+             length_text(arena, row->total.milliseconds), length_text(arena, row->total.cpu_milliseconds),
              size_text(arena, row->total.peak_memory));
 }
 

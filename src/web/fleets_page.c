@@ -1,9 +1,8 @@
 /* A fleet: its progress, what it came to, what it took, and its tasks. */
 #include "base/style.h"
-#include "report/time_text.h"
 #include "web/fleets.h"
 
-enum { MOST_TASKS_SHOWN = 2000, MILLISECONDS = 1000 };
+enum { MOST_TASKS_SHOWN = 2000 };
 
 /* What a task left: its session, and how it stands. */
 struct outcome {
@@ -85,9 +84,8 @@ static void add_task(struct visit *visit, const struct overview_task *task, cons
     add_result(visit, task);
     html_add(page, "</td><td>");
     if (task->result.id)
-        html_add(page, "%s, %s of processor time, %s",
-                 duration_text(arena, (int64_t)(task->result.milliseconds / MILLISECONDS)),
-                 duration_text(arena, (int64_t)(task->result.cpu_milliseconds / MILLISECONDS)),
+        html_add(page, "%s, %s of processor time, %s", length_text(arena, task->result.milliseconds),
+                 length_text(arena, task->result.cpu_milliseconds),
                  size_text(arena, task->result.peak_memory));
     html_add(page, "</td></tr>\n");
 }

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "report/time_text.h"
 #include "web/visit.h"
 
 static const struct {
@@ -74,6 +75,13 @@ void page_add_outcome(struct visit *visit)
         html_add(page, "\n");
     }
     html_add(page, "%s</pre></div>\n", visit->is_cut ? "(the rest is too long to show)" : "");
+}
+
+const char *length_text(struct arena *arena, uint64_t milliseconds)
+{
+    enum { SECOND = 1000 };
+    return milliseconds < SECOND ? arena_printf(arena, "%llu ms", (unsigned long long)milliseconds)
+                                 : duration_text(arena, (int64_t)(milliseconds / SECOND));
 }
 
 static bool is_heading(const char *line, size_t size)

@@ -249,9 +249,15 @@ static void add_names(struct html *out, const struct answers *answers, const str
         html_add(out, "<p class=dim>and %zu more files without a risk</p>", plain - NAMED);
 }
 
+static const char *files_text(struct arena *arena, size_t count)
+{
+    return arena_printf(arena, "%zu file%s", count, count == 1 ? "" : "s");
+}
+
 static void ask(struct visit *visit, const char *session, const struct answers *answers,
                 const struct review_list *list)
 {
+    struct arena *arena = &visit->arena;
     const char *back = session_address(visit, session, "/review");
     bool is_live = list->is_live, changes_any = answers->discarded || (answers->applied && !is_live);
     auto_html struct html what = {0};
@@ -277,13 +283,13 @@ static void ask(struct visit *visit, const char *session, const struct answers *
         add_names(&what, answers, list, "amo", "Apply");
     add_names(&what, answers, list, "d", is_live ? "Take back" : "Discard");
     const struct confirmation confirmation = {
-        .title = arena_printf(&visit->arena, "Confirm: %s", session),
+        .title = arena_printf(arena, "Confirm: %s", session),
         .address = back,
-        .act = is_live               ? arena_printf(&visit->arena, "Take back %zu", answers->discarded)
-               : !answers->discarded ? arena_printf(&visit->arena, "Apply %zu", answers->applied)
-               : !answers->applied   ? arena_printf(&visit->arena, "Discard %zu", answers->discarded)
-                                     : arena_printf(&visit->arena, "Apply %zu, discard %zu", answers->applied,
-                                                    answers->discarded),
+        .act = is_live ? arena_printf(arena, "Take back %s", files_text(arena, answers->discarded))
+               : !answers->discarded ? arena_printf(arena, "Apply %s", files_text(arena, answers->applied))
+               : !answers->applied ? arena_printf(arena, "Discard %s", files_text(arena, answers->discarded))
+                                   : arena_printf(arena, "Apply %s, discard %zu",
+                                                  files_text(arena, answers->applied), answers->discarded),
         .back = back,
         .here = "/"};
     visit_confirm(visit, &confirmation, &what);

@@ -1,6 +1,7 @@
 /* A session: what needs attention, hosts, processes and the timeline. */
 #include "web/session_rows.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -337,16 +338,6 @@ static void add_head(struct visit *visit, const struct listed *listed)
     html_add(page, "</div>\n");
 }
 
-static const char *length_of(struct arena *arena, const char *milliseconds)
-{
-    enum { SECOND = 1000 };
-    uint64_t number;
-    if (!text_take_number(&milliseconds, &number))
-        return "an unknown time";
-    return number < SECOND ? arena_printf(arena, "%llu ms", (unsigned long long)number)
-                           : duration_text(arena, (int64_t)(number / SECOND));
-}
-
 static void add_facts(struct visit *visit, const struct listed *listed, const struct session_facts *facts)
 {
     struct html *page = &visit->page;
@@ -361,9 +352,10 @@ static void add_facts(struct visit *visit, const struct listed *listed, const st
     add_fact(page, "Workspace", style_path(&style, &visit->arena, listed_workspace(listed)));
     add_fact(page, "Began", age_text(&visit->arena, listed_began(listed)));
     if (end)
-        add_fact(page, "Ended",
-                 arena_printf(&visit->arena, "status %s after %s", event_field(end, "status"),
-                              length_of(&visit->arena, event_field(end, "milliseconds"))));
+        add_fact(
+            page, "Ended",
+            arena_printf(&visit->arena, "status %s after %s", event_field(end, "status"),
+                         length_text(&visit->arena, strtoull(event_field(end, "milliseconds"), NULL, 10))));
     add_fact(page, "Mode", listed_mode(listed));
     add_fact(page, "Network", event_field(plan, "net"));
     add_fact(page, "Walls", event_field(plan, "walls"));

@@ -37,13 +37,23 @@ static const char *short_path(struct visit *visit, const char *path)
 
 static bool has_text(const struct listed *listed, const char *text)
 {
-    const char *texts[] = {listed->name, listed_workspace(listed), listed->glance.command,
+    const char *texts[] = {listed->name,           listed_workspace(listed),
+                           listed->glance.command, listed->glance.arguments,
                            listed->glance.refusal, listed_state(listed)};
     for (size_t i = 0; i < array_len(texts); i++) {
         if (texts[i] && strcasestr(texts[i], text))
             return true;
     }
     return false;
+}
+
+static const char *command_shown(struct visit *visit, const struct listed *listed)
+{
+    enum { SHOWN_LONGEST = 120 };
+    const struct glance *glance = &listed->glance;
+    const char *command = glance->arguments ? glance->arguments : glance->command;
+    size_t size = command ? strlen(command) : 0, shown = html_piece(command, size, SHOWN_LONGEST);
+    return shown < size ? arena_printf(&visit->arena, "%.*s …", (int)shown, command) : command ? command : "";
 }
 
 static void add_row(struct visit *visit, const struct listed *listed)
@@ -68,8 +78,7 @@ static void add_row(struct visit *visit, const struct listed *listed)
     const char *agent = listed->glance.agent ? path_name(listed->glance.agent) : "";
     html_add(page, "</td><th scope=row><a href=\"/session/%s\">%s</a><br><span class=dim>%s%s%s</span></th>",
              url, listed->name, listed_mode(listed), *agent ? ", " : "", agent);
-    html_add(page, "<td class=mono>%s<br><span class=dim>%s</span></td>",
-             listed->glance.command ? listed->glance.command : "",
+    html_add(page, "<td class=mono>%s<br><span class=dim>%s</span></td>", command_shown(visit, listed),
              short_path(visit, listed_workspace(listed)));
     html_add(page, "<td>%s", age_text(arena, listed_began(listed)));
     if (listed->is_running)

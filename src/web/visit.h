@@ -110,6 +110,9 @@ void page_add_outcome(struct visit *visit);
 /* What a verb printed, in parts: a line that is not indented is a heading, what follows it is its block. */
 void page_add_listing(struct visit *visit);
 
+/* "412 ms", "3 minutes" */
+const char *length_text(struct arena *arena, uint64_t milliseconds);
+
 /* The folder of the sessions, or of one; -1. */
 int visit_sessions(const struct visit *visit);
 int visit_session(const struct visit *visit, const char *name);

@@ -103,6 +103,9 @@ document.addEventListener('click', (event) => {
     if (!link)
         return;
     event.preventDefault();
+    if (link.dataset.loading) // a second click would insert the same part twice
+        return;
+    link.dataset.loading = '1';
     const place = link.closest('.more');
     load(place.parentElement, link.getAttribute('href')).then(() => place.remove());
 });

@@ -37,6 +37,14 @@ const orders = {
             await page.waitForSelector(wait);
         return quiet ? {} : {url: page.url(), text: await page.innerText('body')};
     },
+    // Two clicks at once.
+    async twice({on}) {
+        await page.evaluate((on) => {
+            document.querySelector(on).click();
+            document.querySelector(on).click();
+        }, on);
+        return {};
+    },
     async fill({on, text}) { await page.fill(on, text); return {}; },
     async select({on, value}) { await page.selectOption(on, value); return {}; },
     async press({key, wait}) {
@@ -98,6 +106,7 @@ const orders = {
     async texts({on}) { return {texts: await page.locator(on).allInnerTexts()}; },
     async shoot({file, whole}) { await page.screenshot({path: file, fullPage: Boolean(whole)}); return {}; },
     async width() { return {page: await page.evaluate(() => document.documentElement.scrollWidth), window: await page.evaluate(() => innerWidth)}; },
+    async title() { return {title: await page.title()}; },
     async cookies() { return {cookies: await context.cookies()}; },
     async seen() { return seen; },
     async axe() {
