@@ -56,12 +56,13 @@ void html_add_bytes(struct html *page, const char *bytes, size_t size)
 size_t html_piece(const char *bytes, size_t size, size_t most)
 {
     enum { LETTER_LONGEST = 4 };
-    size_t piece = most;
     if (size <= most)
         return size;
-    while (piece + LETTER_LONGEST > most && ((unsigned char)bytes[piece] & 0xC0) == 0x80)
-        piece--;
-    return piece + LETTER_LONGEST > most ? piece : most;
+    for (size_t back = 0; back < LETTER_LONGEST && back < most; back++) {
+        if (((unsigned char)bytes[most - back] & 0xC0) != 0x80)
+            return most - back;
+    }
+    return most;
 }
 
 const char *url_part(struct arena *arena, const char *text)

@@ -166,10 +166,25 @@ static const char *parse(struct arena *arena, uint32_t act, uint32_t count, cons
 }
 #define PARSE(act, count, literal) parse(&arena, act, count, literal, sizeof(literal))
 
+TEST(a_piece_ends_where_a_letter_does)
+{
+    static const char text[] = "ab\xC3\xA9"
+                               "cd",
+                      broken[] = "\x80\x80\x80\x80\x80\x80\x80\x80";
+    CHECK(html_piece(text, 6, 6) == 6);
+    CHECK(html_piece(text, 6, 4) == 4);
+    CHECK(html_piece(text, 6, 3) == 2);
+    CHECK(html_piece(text, 6, 2) == 2);
+    CHECK(html_piece(broken, 8, 6) == 6); /* no letter: a piece is never empty */
+    CHECK(html_piece(broken, 8, 1) == 1);
+}
+
 TEST(an_act_becomes_the_words_of_its_verb)
 {
     auto_arena struct arena arena = {0};
     CHECK_STR(PARSE(ACT_REVIEW, 1, "app-1"), "review --json app-1");
+    CHECK_STR(PARSE(ACT_DIFF, 1, "app-1"), "diff app-1");
+    CHECK_STR(PARSE(ACT_SCREEN, 2, "/srv\0claude"), "show -- claude");
     CHECK_STR(PARSE(ACT_ALLOW, 2, "app-1\0a.example:443"), "allow --session @app-1 a.example:443");
     CHECK_STR(PARSE(ACT_ANSWER, 2, "app-1/2\0never"), "answer app-1/2 never");
     CHECK_STR(PARSE(ACT_WHY, 3, "/srv\0~/.ssh\0claude"), "why ~/.ssh -- claude");
@@ -185,6 +200,7 @@ TEST(an_argument_that_could_be_a_flag_or_a_path_is_refused)
     CHECK_STR(PARSE(ACT_REVIEW, 1, "--from"), kind);
     CHECK_STR(PARSE(ACT_REVIEW, 1, "../x"), kind);
     CHECK_STR(PARSE(ACT_REVIEW, 1, ""), kind);
+    CHECK_STR(PARSE(ACT_DIFF, 1, "--json"), kind);
     CHECK_STR(PARSE(ACT_ALLOW, 2, "app-1\0--always"), kind);
     CHECK_STR(PARSE(ACT_ALLOW, 2, "app-1\0a b"), kind);
     CHECK_STR(PARSE(ACT_ANSWER, 2, "app-1/2\0yes"), kind);
