@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -31,23 +32,39 @@ static const struct record *find_named(int sessions_fd, struct arena *arena, con
     return record;
 }
 
+/* A session that changed files, and of which only the journal is left. */
+static bool is_pruned(const struct choice *choice, const char *word)
+{
+    struct listed listed = {0};
+    struct record record;
+    struct err ignored;
+    struct arena *arena = choice->loaded.policy.arena;
+    auto_fd int fd = choice->sessions_fd < 0 ? -1 : session_open(choice->sessions_fd, word);
+    return fd >= 0 && record_load(fd, arena, &record, &ignored) == 0 &&
+           glance_at(fd, arena, NULL, &listed.glance) && listed_is_pruned(&listed);
+}
+
 static int refuse_word(const struct world *world, const struct choice *choice, const char *word)
 {
+    struct arena *arena = choice->loaded.policy.arena;
     auto_fd int fd = choice->sessions_fd < 0 ? -1 : session_open(choice->sessions_fd, word);
-    if (fd >= 0) /* it changed nothing, or is too old */
+    if (fd < 0)
         return say_bad_input(
-            world, arena_printf(choice->loaded.policy.arena, "there is no record of changes by %s", word),
+            world, arena_printf(arena, "%s is neither a session nor a path in %s", word, choice->workspace),
             "`bawn sessions` lists the sessions");
-    return say_bad_input(world,
-                         arena_printf(choice->loaded.policy.arena, "%s is neither a session nor a path in %s",
-                                      word, choice->workspace),
+    if (is_pruned(choice, word))
+        return say_bad_input(
+            world, arena_printf(arena, "the snapshot of %s was removed, so it can no longer be undone", word),
+            arena_printf(arena, "`bawn log %s` shows what it did", word));
+    return say_bad_input(world, arena_printf(arena, "there is no record of changes by %s", word),
                          "`bawn sessions` lists the sessions");
 }
 
 static int add_path(const struct world *world, struct choice *choice, const char *word)
 {
     const char *path = path_clean(choice->loaded.policy.arena, choice->directory, word);
-    if (!path_is_beneath(path, choice->workspace))
+    struct stat status;
+    if (!path_is_beneath(path, choice->workspace) || (lstat(path, &status) < 0 && is_pruned(choice, word)))
         return refuse_word(world, choice, word);
     const char *relative = path + strlen(choice->workspace);
     vec_push(&choice->paths, relative + (*relative == '/'));

@@ -18,7 +18,7 @@ static void add_json(struct json *json, const struct listed *listed)
     json_int(json, "began", listed_began(listed).tv_sec);
     if (listed->has_record && listed->record.ended.tv_sec)
         json_int(json, "ended", listed->record.ended.tv_sec);
-    json_int(json, "files", listed->has_record ? (int64_t)listed->record.changes : 0);
+    json_int(json, "files", (int64_t)listed_files(listed));
     if (listed->disk)
         json_int(json, "disk", (int64_t)listed->disk);
     if (listed->has_record && *listed->record.of)
@@ -43,7 +43,7 @@ static void add_line(struct buf *out, const struct style *style, struct arena *a
                      : waits            ? COLOUR_YELLOW
                                         : COLOUR_BOLD,
                      listed->name, 22);
-    uint64_t files = listed->has_record ? listed->record.changes : 0;
+    uint64_t files = listed_files(listed);
     buf_printf(out, "  %-10s %-8s %5llu file%s  %s", listed_state(listed), listed_mode(listed),
                (unsigned long long)files, files == 1 ? " " : "s", age_text(arena, listed_began(listed)));
     if (listed->has_record && *listed->record.of)
@@ -77,6 +77,7 @@ static void add_states(struct buf *out, const struct style *style, const listed_
         {"killed", "bawn was killed before the run ended"},
         {"unrepaired", "it was killed and not repaired; `bawn sessions --repair` tries again"},
         {"ended", "it changed nothing"},
+        {"pruned", "its snapshot was removed; it can no longer be undone"},
     };
     for (size_t i = 0; i < array_len(states); i++) {
         bool is_listed = false;
@@ -90,6 +91,17 @@ static void add_states(struct buf *out, const struct style *style, const listed_
         style_add(style, out, COLOUR_DIM, states[i].meaning);
         buf_add_char(out, '\n');
     }
+}
+
+/* The runs that are not listed: there is nothing to apply or undo. */
+static void add_hidden(struct buf *out, size_t unchanged, size_t pruned)
+{
+    if (pruned)
+        buf_printf(out, "%zu older run%s can no longer be undone; --all lists %s.\n", pruned,
+                   pruned == 1 ? "" : "s", pruned == 1 ? "it" : "them");
+    if (unchanged)
+        buf_printf(out, "%zu run%s changed nothing; --all lists %s.\n", unchanged, unchanged == 1 ? "" : "s",
+                   unchanged == 1 ? "it" : "them");
 }
 
 static int list(const struct world *world, const struct args *args, struct choice *choice)
@@ -109,20 +121,19 @@ static int list(const struct world *world, const struct args *args, struct choic
     struct json json = {.out = &out};
     if (args->flags & FLAG(JSON))
         json_open(&json, NULL, '[');
-    size_t hidden = 0;
+    size_t unchanged = 0, pruned = 0;
     for (size_t i = 0; i < sessions.count; i++) {
         if (args->flags & FLAG(JSON))
             add_json(&json, &sessions.at[i]);
         else if (!all && listed_left_nothing(&sessions.at[i]))
-            hidden++;
+            (*(listed_is_pruned(&sessions.at[i]) ? &pruned : &unchanged))++;
         else
             add_line(&out, &style, arena, &sessions.at[i], all);
     }
     if (world->out_is_terminal && !(args->flags & FLAG(JSON)))
         add_states(&out, &style, &sessions, all);
-    if (hidden && !(args->flags & FLAG(JSON)))
-        buf_printf(&out, "%zu run%s changed nothing; --all lists %s.\n", hidden, hidden == 1 ? "" : "s",
-                   hidden == 1 ? "it" : "them");
+    if (!(args->flags & FLAG(JSON)))
+        add_hidden(&out, unchanged, pruned);
     if (args->flags & FLAG(JSON)) {
         json_close(&json, ']');
         buf_add_char(&out, '\n');

@@ -42,6 +42,7 @@ struct glance {
     struct timespec began, last;     /* the first and the last record's times */
     const char *status;              /* of its end; NULL: none recorded */
     bool has_ended;                  /* its end was recorded */
+    uint64_t changes;                /* files that it changed, as its end says */
     bool was_killed;
     const char *refusal;       /* the last one, as a sentence; or NULL */
     const char *refusal_event; /* the event of that record */

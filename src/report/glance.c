@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/text.h"
 #include "journal/session.h"
 #include "report/event.h"
 
@@ -33,7 +34,10 @@ static void take_record(const struct journal_record *record, struct arena *arena
         glance->typed = journal_record_text(record, "typed");
     } else if (strcmp(record->event, "end") == 0) {
         glance->status = journal_record_text(record, "status");
+        const char *changes = event_field(record, "changes");
         glance->has_ended = true;
+        if (!text_take_number(&changes, &glance->changes))
+            glance->changes = 0;
     } else if (strcmp(record->event, "killed") == 0) {
         glance->was_killed = true;
     } else if (event_kinds(record->event) & EVENT_DENIED) {

@@ -37,6 +37,8 @@ const char *listed_state(const struct listed *listed)
         return "killed";
     if (listed->has_record)
         return record_state_name(listed->record.state);
+    if (listed_is_pruned(listed))
+        return "pruned";
     return listed->glance.was_killed ? "killed" : "ended";
 }
 
@@ -64,6 +66,17 @@ bool listed_left_nothing(const struct listed *listed)
     return !listed->is_running && !listed->is_unrepaired && !listed->glance.was_killed &&
            !listed->glance.refusal && !was_discarded &&
            (!listed->has_record || (record->changes == 0 && record_is_over(record)));
+}
+
+bool listed_is_pruned(const struct listed *listed)
+{
+    return !listed->has_record && !listed->is_running && !listed->is_unrepaired &&
+           !listed->glance.was_killed && listed->glance.changes;
+}
+
+uint64_t listed_files(const struct listed *listed)
+{
+    return listed->has_record ? listed->record.changes : listed->glance.changes;
 }
 
 /* --- the list ------------------------------------------------------------------------------------------------------- */

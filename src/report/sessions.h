@@ -44,3 +44,7 @@ int64_t listed_idle(const struct listed *listed);
  * look, and a review whose changes were discarded had some.
  */
 bool listed_left_nothing(const struct listed *listed);
+
+/* One of those that changed files: its snapshot was removed since, so it can no longer be undone. */
+bool listed_is_pruned(const struct listed *listed);
+uint64_t listed_files(const struct listed *listed); /* that it changed */

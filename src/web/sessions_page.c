@@ -61,7 +61,7 @@ static void add_row(struct visit *visit, const struct listed *listed)
     struct html *page = &visit->page;
     struct arena *arena = &visit->arena;
     const char *url = url_part(arena, listed->name);
-    size_t files = listed->has_record ? (size_t)listed->record.changes : 0;
+    size_t files = (size_t)listed_files(listed);
     bool waits = session_waits(listed);
     html_add(page, "<tr><td>");
     session_add_state(page, listed);
@@ -99,8 +99,8 @@ static void add_row(struct visit *visit, const struct listed *listed)
 
 static void add_filter(struct visit *visit, const char *text, const char *state)
 {
-    static const char *const states[] = {"",      "running",   "waiting", "done",
-                                         "ended", "discarded", "undone",  "killed"};
+    static const char *const states[] = {"",          "running", "waiting", "done",  "ended",
+                                         "discarded", "undone",  "killed",  "pruned"};
     struct html *page = &visit->page;
     html_add(page,
              "<form class=filter method=get action=\"/\" role=search>"
@@ -148,7 +148,7 @@ void sessions_page(struct visit *visit)
     const struct sessions_wanted wanted = {
         .arena = &visit->arena, .state = visit->web->place->state, .home = visit->web->place->home};
     sessions_find(&wanted, sessions_fd, &sessions);
-    size_t shown = 0, running = 0, waiting = 0, quiet = 0;
+    size_t shown = 0, running = 0, waiting = 0, quiet = 0, pruned = 0;
     auto_vec fleet_rows fleets = {0};
     struct map of = {0};
     bool is_all = !*text && !*state;
@@ -175,7 +175,8 @@ void sessions_page(struct visit *visit)
     vec_each (const struct listed, listed, &sessions) {
         if (map_get(&of, listed->name, strlen(listed->name)))
             continue;
-        quiet += listed_left_nothing(listed);
+        pruned += listed_is_pruned(listed);
+        quiet += listed_left_nothing(listed) && !listed_is_pruned(listed);
         if (is_shown(listed, text, state) && shown++ < MOST_ROWS)
             add_row(visit, listed);
     }
@@ -186,6 +187,9 @@ void sessions_page(struct visit *visit)
                                 : "No session has run yet. `bawn claude` starts one.");
     if (shown > MOST_ROWS)
         html_add(page, "<p class=dim>and %zu more: search for them</p>\n", shown - MOST_ROWS);
+    if (pruned && is_all)
+        html_add(page, "<p class=dim>%zu older run%s can no longer be undone; search finds %s.</p>\n", pruned,
+                 pruned == 1 ? "" : "s", pruned == 1 ? "it" : "them");
     if (quiet && is_all)
         html_add(page, "<p class=dim>%zu run%s changed nothing; search finds %s.</p>\n", quiet,
                  quiet == 1 ? "" : "s", quiet == 1 ? "it" : "them");

@@ -29,6 +29,27 @@ def test_prune_unneeded(place):
     same(project.read("a"), "waits\n")
 
 
+@claim("sessions: a run whose snapshot was pruned is not one that changed nothing: it is counted as one that can no longer be undone")
+def test_pruned_is_told(place):
+    project = Project(place, "forgotten")
+    project.inside("echo x >>a; echo y >>b/c")
+    project.inside("true")
+    assert "1 run changed nothing; --all lists it." in project.bawn("sessions"), project.bawn("sessions")
+    about = place.home / ".local/state/bawn/sessions/forgotten-1/about"
+    fields = about.read_bytes().split(b"\0")
+    fields[3] = b"1000000000.000000000"  # it ended long ago
+    about.write_bytes(b"\0".join(fields))
+    assert "forgotten-1" in project.bawn("undo", "--prune")
+    same(project.bawn("sessions").splitlines(),
+         ["1 older run can no longer be undone; --all lists it.", "1 run changed nothing; --all lists it."])
+    listed = {one["name"]: (one["state"], one["files"]) for one in json.loads(project.bawn("sessions", "--json"))}
+    same(listed, {"forgotten-1": ("pruned", 2), "forgotten-2": ("ended", 0)})
+    assert "pruned     live         2 files" in project.bawn("sessions", "--all"), project.bawn("sessions", "--all")
+    for verb in ("undo", "diff"):
+        said = project.bawn(verb, "forgotten-1", status=2)
+        assert "the snapshot of forgotten-1 was removed, so it can no longer be undone. `bawn log forgotten-1`" in said, said
+
+
 @claim("undo --prune lets the oldest go until the rest is within the size, and nothing that waits or runs")
 def test_prune_by_size(place):
     project = Project(scratch.Place(place.home, place.bawn), "by-size")
