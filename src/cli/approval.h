@@ -1,6 +1,7 @@
 /* Which changes and commits a person must approve. On a terminal the person is asked; elsewhere they wait. */
 #pragma once
 
+#include "base/map.h"
 #include "cli/world.h"
 #include "report/patch.h"
 #include "session/arrivals.h"
@@ -14,12 +15,20 @@ struct approval {
      * where this tree does not have it as it is.
      */
     const struct tree *known;
+    /* The paths that the person was asked about, each with its struct change. What they said holds for the commits, too. */
+    struct map taken, left;
 };
+
+void approval_free(struct approval *approval);
+#define auto_approval __attribute__((cleanup(approval_free)))
 
 /* Callbacks of struct dialogue; `context` is a struct approval. Return why it waits, or NULL. */
 const char *approval_of_change(void *context, const struct change *change);
 const char *approval_of_commits(void *context, const struct arrivals *arrivals,
                                 const decision_list *decisions);
+
+/* Why a commit would bring the path, as in "the commit 1234567890 changes it"; NULL: none would. */
+const char *approval_commit_of(struct arena *arena, const struct arrivals *arrivals, const char *path);
 
 /*
  * Why the commits need approval, or NULL: "its commits change files that wait for your word: 1234567890 (CLAUDE.md)", or that

@@ -30,7 +30,7 @@ static int apply(const struct world *world, const struct args *args, struct choi
     auto_store struct store store = STORE_NONE;
     if (store_open(choice->store, &store, &err) < 0)
         return say_refused(world, &err);
-    struct approval approval = {
+    auto_approval struct approval approval = {
         .world = world,
         .override = "--allow-risky applies it",
         .patch = {.policy = &choice->loaded.policy,

@@ -80,20 +80,37 @@ static bool confirm(struct review *review)
     return review_question(review, &nothing, question, "yn", "  y  go on       n  change nothing\n") == 'y';
 }
 
-/* Taking commits while leaving out a file that they change must not pass silently. */
-static void say_commits(const struct review *review)
+/* A path that needs approval, was not taken, and would come with the commits; NULL: there is none. */
+static const char *find_left(const struct review *review, const char **ret_why)
 {
-    bool takes_commits = false, leaves_risky = false;
     vec_each (const struct item, item, &review->items) {
-        bool is_taken = item->answer == ANSWER_YES;
-        takes_commits |= item->is_repository && item->is_risky && is_taken;
-        leaves_risky |= item->is_risky && !is_taken;
+        bool is_taken =
+            item->answer == ANSWER_YES || item->answer == ANSWER_MERGE || item->answer == ANSWER_THEIRS;
+        for (size_t i = 0; item->is_risky && !item->is_repository && !is_taken && i < item->members.count;
+             i++) {
+            const char *path = review->decisions->at[item->members.at[i]].judged.change.path;
+            *ret_why = approval_commit_of(review->patch->arena, &review->dialogue->arrivals, path);
+            if (*ret_why)
+                return path;
+        }
     }
-    if (review->commits && takes_commits && leaves_risky)
-        fputs("You apply commits, but not all files that they change. A checkout or push would still "
-              "bring those files.\n"
-              "To leave the commits out, too, answer n and start the review again.\n",
-              review->world->out);
+    return NULL;
+}
+
+/* A path has one decision, the same for the files and the commits: the commits wait with what is left out. */
+static void leave_commits(struct review *review)
+{
+    const char *why = NULL, *left = review->is_live ? NULL : find_left(review, &why);
+    auto_buf struct buf out = {0};
+    vec_each (struct item, item, &review->items) {
+        if (!left || !item->is_repository || !item->is_risky || item->answer != ANSWER_YES)
+            continue;
+        item->answer = ANSWER_NO;
+        buf_add_str(&out, "The commits wait: you leave out ");
+        style_add(&review->patch->style, &out, COLOUR_YELLOW, left);
+        buf_printf(&out, ", and %s.\n", why);
+    }
+    put(review->world->out, &out);
 }
 
 static int carry_out(struct review *review, const struct record *record)
@@ -128,7 +145,7 @@ static int ask_and_carry_out(struct review *review, const struct record *record,
     say_left_alone(review, false);
     bool is_answered = review_ask(review);
     if (is_answered)
-        say_commits(review);
+        leave_commits(review);
     if (is_answered && confirm(review))
         return carry_out(review, record);
     fputs("Nothing was changed.\n", review->world->out);
@@ -148,7 +165,7 @@ static int serve_program(struct review *review, const struct args *args, const s
     }
     if (review_take_answers(review, args->from, state, &err) < 0)
         return say_err(review->world, &err);
-    say_commits(review);
+    leave_commits(review);
     return carry_out(review, record);
 }
 

@@ -365,13 +365,13 @@ static int undo_to(const struct world *world, const struct args *args, struct ch
     if (target->is_checkpoint && store_open(choice->store, &store, &err) < 0)
         return say_refused(world, &err);
     /* A checkpoint is from the middle of the run: what was decided at its end must not come back unseen. */
-    struct approval approval = {.world = world,
-                                .override = "--force takes it back anyway",
-                                .known = &choice->before,
-                                .patch = {.policy = &choice->loaded.policy,
-                                          .style = style_for_out(world, NULL),
-                                          .store = &store,
-                                          .arena = arena}};
+    auto_approval struct approval approval = {.world = world,
+                                              .override = "--force takes it back anyway",
+                                              .known = &choice->before,
+                                              .patch = {.policy = &choice->loaded.policy,
+                                                        .style = style_for_out(world, NULL),
+                                                        .store = &store,
+                                                        .arena = arena}};
     bool needs_approval = target->is_checkpoint && !(args->flags & FLAG(THEIRS));
     struct dialogue dialogue = {
         .mode = RECORD_UNDO,

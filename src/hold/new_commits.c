@@ -55,7 +55,7 @@ static const char script[] =
     "    sed -e '/^[0-9a-f]* blob /d' -e 's/ .*//' \"$t/kinds\" >\"$t/checked\" &&\n"
     "    git cat-file --batch <\"$t/checked\" && echo log || exit\n"
     "grep -xFf \"$t/new\" \"$sound\" >\"$t/listed\" || exit 0\n"
-    "cat \"$t/listed\" \"$t/old\" | git log --format=%H --name-only -z -c --no-renames --no-ext-diff --no-show-signature --max-count=20001 \\\n"
+    "cat \"$t/listed\" \"$t/old\" | git log --format=%H --raw --no-abbrev -z -c --no-renames --no-ext-diff --no-show-signature --max-count=20001 \\\n"
     "        --ignore-missing --stdin\n";
 
 struct asking {
@@ -185,19 +185,52 @@ static bool is_hash(struct bytes word, size_t digits)
     return word.size == digits;
 }
 
-/* "COMMIT NUL newline FILE NUL FILE NUL COMMIT NUL …", the last NUL perhaps missing. */
+/*
+ * ":100644 100644 HASH HASH M": of a merge there is a colon, a mode and a hash for each parent, and then those of the commit. Returns the commit's, as
+ * "100644 HASH"; NULL where it is no such line.
+ */
+static const char *read_content(const struct asking *asking, struct bytes line)
+{
+    enum { MODE_DIGITS = 6 };
+    size_t parents = 0, rest;
+    while (parents < line.size && line.at[parents] == ':')
+        parents++;
+    const char *modes = line.at + parents, *hashes = modes + (parents + 1) * (MODE_DIGITS + 1);
+    rest = parents + (parents + 1) * (MODE_DIGITS + 1 + asking->digits + 1);
+    if (!parents || line.size <= rest)
+        return NULL;
+    const char *mode = modes + parents * (MODE_DIGITS + 1), *hash = hashes + parents * (asking->digits + 1);
+    if (mode[MODE_DIGITS] != ' ' || hash[asking->digits] != ' ' ||
+        !is_hash(bytes_of(hash, asking->digits), asking->digits))
+        return NULL;
+    return arena_printf(asking->question->arena, "%.*s %.*s", MODE_DIGITS, mode, (int)asking->digits, hash);
+}
+
+/* "COMMIT NUL newline CONTENT NUL FILE NUL CONTENT NUL FILE NUL COMMIT NUL …"; of a merge, a NUL and no newline. The last NUL may be missing. */
 static void read_log(struct asking *asking, struct bytes text)
 {
     struct new_commits *found = asking->found;
-    while (text.size) {
+    struct new_commit *commit = NULL;
+    for (const char *content = NULL; text.size;) {
         const char *end = memchr(text.at, '\0', text.size);
         struct bytes word = bytes_of(text.at, end ? (size_t)(end - text.at) : text.size);
         text = bytes_of(text.at + word.size + (end != NULL), text.size - word.size - (end != NULL));
-        const char *copy = arena_copy(asking->question->arena, word.at, word.size);
-        if (is_hash(word, asking->digits))
-            vec_push(&found->commits, (struct new_commit){.name = copy});
-        else if (found->commits.count)
-            vec_push(&found->commits.at[found->commits.count - 1].files, copy + (*copy == '\n'));
+        if (content) {
+            vec_push(&commit->files, arena_copy(asking->question->arena, word.at, word.size));
+            vec_push(&commit->contents, content);
+            content = NULL;
+            continue;
+        }
+        if (word.size && *word.at == '\n')
+            word = bytes_of(word.at + 1, word.size - 1);
+        if (is_hash(word, asking->digits)) {
+            const char *name = arena_copy(asking->question->arena, word.at, word.size);
+            vec_push(&found->commits, (struct new_commit){.name = name});
+            commit = &found->commits.at[found->commits.count - 1];
+        } else if (word.size && (!commit || !(content = read_content(asking, word)))) {
+            leave_unchecked(found, "the answer of git cannot be read");
+            return;
+        }
     }
     if (found->commits.count > MOST_COMMITS)
         leave_unchecked(found, "there are more than 20,000 new commits");
@@ -248,8 +281,10 @@ void new_commits_find(const struct new_commits_question *question, struct new_co
 
 void new_commits_free(struct new_commits *found)
 {
-    vec_each (struct new_commit, commit, &found->commits)
+    vec_each (struct new_commit, commit, &found->commits) {
         vec_free(&commit->files);
+        vec_free(&commit->contents);
+    }
     vec_free(&found->commits);
     vec_free(&found->broken);
     vec_free(&found->damaged);

@@ -9,7 +9,7 @@
  *      and where the content of a blob does not have the hash that names it.
  *   2. `cat-file --batch` prints the commits, trees and tags among them. new_commits.c compares their hashes itself, because
  *      git believes their names until `git fsck`.
- *   3. `log --name-only` lists the commits.
+ *   3. `log --raw` lists the commits with the files that they change, and what each file is then.
  *
  * Positions that only logs name are walked as well, since `git fsck` and `git gc` follow them. Their commits are not listed.
  *
@@ -35,7 +35,8 @@ struct new_commits_question {
 
 struct new_commit {
     const char *name;
-    VEC(const char *) files; /* that it changes, relative to the work tree */
+    VEC(const char *) files;    /* that it changes, relative to the work tree */
+    VEC(const char *) contents; /* of each file: its mode and hash, "100644 1234…"; zeros: it is removed */
 };
 
 struct new_commits {

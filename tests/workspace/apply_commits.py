@@ -82,16 +82,48 @@ def test_flagged(place):
     same(project.git("log", "--format=%s"), "two\none\n")
 
 
-@claim("apply on a terminal: the commits that change flagged files are asked about once, by the files that they change")
-def test_asked(place):
+@claim("apply on a terminal: one question for each flagged file, and its answer holds for the commits too")
+def test_one_decision(place):
     scratch.need("git")
     for answer, commits in (("n", "one\n"), ("y", "two\none\n")):
-        project = repository(place, f"asked-{answer}")
-        project.inside(f"echo evil >CLAUDE.md; git add .; {ME} commit -qm two", "--review")
-        printed, _ = place.terminal(project.path, ("apply",), ("Apply this anyway?", b"n\n"),
-                                    ("Apply the commits anyway?", answer.encode() + b"\n"), ("Apply the changes", b"y\n"))
-        assert WAITS in printed and "(CLAUDE.md)" in printed, printed
-        same((answer, project.git("log", "--format=%s"), (project.path / "CLAUDE.md").exists()), (answer, commits, False))
+        project = repository(place, f"one-decision-{answer}")
+        project.inside(f"echo more >>a; echo evil >CLAUDE.md; echo all: >Makefile; ln -s a .envrc; git add .; {ME} commit -qm two", "--review")
+        questions = [("Apply this anyway?", b"y\n")] * 2 + [("Apply this anyway?", answer.encode() + b"\n"), ("Apply the changes", b"y\n")]
+        printed, status = place.terminal(project.path, ("apply",), *questions)
+        same(("Apply the commits anyway?" in printed, status), (False, int(answer == "n")))
+        commit = re.search(r"you left out Makefile, and the commit [0-9a-f]{10} changes it", printed)
+        same((answer, bool(commit), project.git("log", "--format=%s")), (answer, answer == "n", commits))
+        there = [name for name in (".envrc", "CLAUDE.md", "Makefile") if (project.path / name).is_file()]
+        same((answer, there, project.read("a")), (answer, [".envrc", "CLAUDE.md", "Makefile"][:3 if answer == "y" else 2], "one\nmore\n"))
+        if answer == "y":
+            same(project.git("status", "--porcelain"), "")
+
+
+@claim("apply on a terminal: commits that have a flagged file with another content than was shown, or only they have, are asked about by their files")
+def test_asked(place):
+    scratch.need("git")
+    for number, (script, shown) in enumerate(((f"echo evil >CLAUDE.md; git add .; {ME} commit -qm two; echo good >CLAUDE.md", True),
+                                              (f"echo evil >CLAUDE.md; git add .; {ME} commit -qm two; git rm -q CLAUDE.md; {ME} commit -qm three", False))):
+        for answer in "ny":
+            project = repository(place, f"asked-{number}-{answer}")
+            project.inside(f"echo more >>a; {script}", "--review")
+            questions = [("Apply this anyway?", b"y\n")] * shown + [("Apply the commits anyway?", answer.encode() + b"\n"), ("Apply the changes", b"y\n")]
+            printed, _ = place.terminal(project.path, ("apply",), *questions)
+            assert WAITS in printed and "(CLAUDE.md)" in printed, printed
+            same((number, answer, "two\n" in project.git("log", "--format=%s"), (project.path / "CLAUDE.md").exists()), (number, answer, answer == "y", shown))
+
+
+@claim("apply on a terminal: the commits of a merge are read, too: a file left out that a merge brings keeps them waiting")
+def test_merge(place):
+    scratch.need("git")
+    project = repository(place, "merging")
+    project.inside(f"git switch -qc side; echo s >side; git add .; {ME} commit -qm side; git switch -q main; echo more >>a; {ME} commit -qam two; "
+                   f"{ME} merge -q --no-commit side; echo evil >CLAUDE.md; git add .; {ME} commit -qm merge", "--review")
+    printed, _ = place.terminal(project.path, ("apply",), ("Apply this anyway?", b"n\n"), ("Apply the changes", b"y\n"))
+    assert "you left out CLAUDE.md, and the commit" in printed, printed
+    same(project.git("log", "--format=%s"), "one\n")
+    project.bawn("apply", "--allow-risky")  # the control
+    same(project.git("log", "-1", "--format=%s"), "merge\n")
 
 
 @claim("apply: a name with escape sequences in the reason for commits that wait reaches no terminal as it is")
@@ -120,10 +152,15 @@ def test_reviewed(place):
     terminal = Terminal(project, "review")
     terminal.answer("Apply the repository's changes", "y")
     terminal.answer("Apply CLAUDE.md", "n")
-    shown = terminal.answer("Apply 1, throw away 0, leave 1 waiting", "y")
-    assert "You apply commits, but not all files that they change" in shown, shown
+    shown = terminal.end()
+    assert "The commits wait: you leave out CLAUDE.md, and the commit " in shown and "Nothing was changed." in shown, shown
+    same((project.git("log", "--format=%s"), (project.path / "CLAUDE.md").exists()), ("one\n", False))
+    terminal = Terminal(project, "review")
+    terminal.answer("Apply the repository's changes", "y")
+    terminal.answer("Apply CLAUDE.md", "y")
+    terminal.answer("Apply 2, throw away 0, leave 0 waiting", "y")
     terminal.end()
-    same((project.git("log", "--format=%s"), (project.path / "CLAUDE.md").exists()), ("two\none\n", False))
+    same((project.git("log", "--format=%s"), project.read("CLAUDE.md")), ("two\none\n", "evil\n"))
 
 
 @claim("apply: commits that git could not look at wait; --allow-risky takes them, and says that they were not checked")
