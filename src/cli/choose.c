@@ -241,6 +241,39 @@ int choose_waiting(const struct world *world, const struct choice *choice, const
                          "`bawn --review CMD` keeps the changes of CMD aside");
 }
 
+/* An apply or undo that was killed leaves no record either, and means nothing. */
+static bool is_run(const struct choice *choice, const char *name)
+{
+    auto_fd int fd = session_open(choice->sessions_fd, name);
+    return fd >= 0 && session_began_with(choice->loaded.policy.arena, fd, "command");
+}
+
+const char *choose_idle_run(const struct choice *choice)
+{
+    const char *last = session_latest(choice->loaded.policy.arena, choice->state, choice->workspace);
+    return last && !undo_find_record(choice, last) && is_run(choice, last) ? last : NULL;
+}
+
+int choose_unmistakable(const struct world *world, const struct args *args, const struct choice *choice,
+                        const struct record *record)
+{
+    struct arena *arena = choice->loaded.policy.arena;
+    const char *later = choose_idle_run(choice);
+    if (choice->named || (world->in_is_terminal && !(args->flags & FLAG(YES))))
+        return 0;
+    for (size_t i = choice->records.count; !later && i--;) {
+        const struct record *other = &choice->records.at[i];
+        if (strcmp(other->name, record->name) == 0)
+            return 0;
+        later = other->mode == RECORD_APPLY || other->mode == RECORD_UNDO ? NULL : other->name;
+    }
+    return say_bad_input(
+        world,
+        arena_printf(arena, "%s ran later in %s, and the session that waits is %s", later, choice->workspace,
+                     record->name),
+        arena_printf(arena, "name the one that you mean: `bawn %s %s`", args->verb->name, record->name));
+}
+
 /* The session that an apply, an undo or an undo of one is of in the end, as far as it is known. */
 static const char *origin_of(const struct choice *choice, const struct record *record)
 {

@@ -40,6 +40,16 @@ int choose_waiting(const struct world *world, const struct choice *choice, const
                    const struct record **ret_record);
 
 /*
+ * The session was not named. Returns 0 where it is unmistakable, or there is a person to ask: the verb will name it. Otherwise says what else may be
+ * meant, and returns the exit status: a script must not decide about what another run left.
+ */
+int choose_unmistakable(const struct world *world, const struct args *args, const struct choice *choice,
+                        const struct record *record);
+
+/* The latest session of the workspace, if it is a run that left no record: it changed nothing. Otherwise NULL. */
+const char *choose_idle_run(const struct choice *choice);
+
+/*
  * From here on only this process decides about the session. Reads its record and those of the others anew: *record has the new one. Returns 0, or the exit
  * status: another process decides, or the session is in another state now.
  */

@@ -18,6 +18,8 @@ static int apply(const struct world *world, const struct args *args, struct choi
     const struct record *record = NULL;
     int status = choose_waiting(world, choice, "apply", &record);
     if (status == 0)
+        status = choose_unmistakable(world, args, choice, record);
+    if (status == 0)
         status = choose_alone(world, choice, args->verb->name, &record);
     if (status == 0)
         status = choose_open(world, choice, record);

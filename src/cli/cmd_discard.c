@@ -146,6 +146,8 @@ static int discard(const struct world *world, const struct args *args, struct ch
     bool is_worktree = record && record->mode == RECORD_BRANCH && record->state == STATE_DONE;
     int status = why || is_worktree ? 0 : choose_waiting(world, choice, "discard", &record);
     if (status == 0)
+        status = choose_unmistakable(world, args, choice, record);
+    if (status == 0)
         status = choose_alone(world, choice, args->verb->name, &record);
     if (status)
         return status;

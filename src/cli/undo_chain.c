@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "base/text.h"
 #include "cli/say.h"
+#include "session/upkeep.h"
 
 const struct record *undo_find_record(const struct choice *choice, const char *name)
 {
@@ -60,6 +62,24 @@ static int refuse_named(const struct world *world, const struct choice *choice)
                          "`bawn sessions` lists the sessions and their states");
 }
 
+/* Without a terminal, where several undos are in force, the latest may not be the one that is meant. */
+static int refuse_several(const struct world *world, const struct choice *choice, const struct record *latest)
+{
+    struct arena *arena = choice->loaded.policy.arena;
+    auto_vec name_list names = {0};
+    vec_each (const struct record, record, &choice->records) {
+        const char *origin = undo_origin(choice, record);
+        if (takes_back(choice, record) && !text_is_among(origin, names.at, names.count))
+            vec_push(&names, origin);
+    }
+    if (world->in_is_terminal || names.count < 2)
+        return 0;
+    return say_bad_input(world,
+                         arena_printf(arena, "undos of several sessions can be reversed in %s: %s",
+                                      choice->workspace, pruned_names(arena, &names)),
+                         arena_printf(arena, "name one: `bawn redo %s` reverses the latest", latest->name));
+}
+
 int redo_choose(const struct world *world, const struct choice *choice, const struct record *latest,
                 const struct record **ret_record)
 {
@@ -67,7 +87,7 @@ int redo_choose(const struct world *world, const struct choice *choice, const st
     const struct record *found = !named ? latest : takes_back(choice, named) ? named : undo_of(choice, named);
     if (found && takes_back(choice, found)) {
         *ret_record = found;
-        return 0;
+        return named ? 0 : refuse_several(world, choice, found);
     }
     if (named)
         return refuse_named(world, choice);

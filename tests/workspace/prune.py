@@ -71,7 +71,7 @@ def test_prune_by_size(place):
     left = sum(path.stat().st_size for path in store.glob("pack-*"))
     assert 3 << 20 <= left <= 5 << 20, left
     run.communicate(b"\n", timeout=PATIENCE)
-    project.bawn("undo")
+    project.bawn("undo", "by-size-9")
     same(project.read("b/c"), "two\n")
     project.bawn("apply", "by-size-1", "--yes")
     same((project.path / "waits").stat().st_size, 3000000)
@@ -136,7 +136,7 @@ def test_left_out_is_seen(place):
     same({name: os.stat(project.path / name).st_mtime_ns for name in before}, before)
     changed = {item["path"]: item["changed"] for item in json.loads(project.bawn("diff", "--json"))}
     same([changed.get("big"), changed.get("medium")], [["content"], ["content"]])
-    text = project.bawn("undo", "--yes", status=1)
+    text = project.bawn("undo", "--yes", "left-out-2", status=1)
     assert "big: its content is not in the snapshot" in text, text
     same(project.read("medium"), "y" * 20000)
 

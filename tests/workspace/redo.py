@@ -114,7 +114,7 @@ def test_apply_all_by_name(place):
     project.bawn("apply", "--yes", "n/y")
     same("waiting" in project.bawn("sessions"), False)
     assert "no session has waiting changes" in project.bawn("apply", status=2)
-    project.bawn("undo")
+    project.bawn("undo", "by-name-3")
     same(project.bawn("diff", "--name-only", "by-name-1").split(), ["n", "n/y"])
     project.bawn("apply", "--yes")
     same(project.read("n/y"), "2\n")

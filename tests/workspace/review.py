@@ -88,7 +88,7 @@ def test_path(place):
     text = project.bawn("apply", status=2)
     assert "some-1" in text and "some-3" in text, text
     project.bawn("discard", "--yes", "some-3")
-    project.bawn("apply")
+    project.bawn("apply", "some-1")
     same([project.read("a"), project.read("b/d")], ["inside\n", "three\n"])
 
 

@@ -101,7 +101,7 @@ def test_clock_back(place):
     change_about(project, "clock-1", began="4000000000.0", ended="4000000001.0")  # the clock was ahead
     assert "b/c" in project.bawn("diff", "--name-only")
     same(project.bawn("sessions").splitlines()[0].split()[0], "clock-2")
-    project.bawn("undo")
+    place.terminal(project.path, ("undo",), ("Take back what clock-2 changed", b"y\n"))
     same([project.read("a"), project.read("b/c")], ["first\n", "two\n"])
 
 

@@ -2,6 +2,7 @@
 import os
 import pty
 import select
+import subprocess
 import termios
 
 import scratch
@@ -268,6 +269,48 @@ def test_discard_path(place):
     project.bawn("undo")
     assert "1 file of parts-1 discarded" in project.bawn("discard", "--yes", "parts-1", "a")
     assert "parts-1                 discarded" in project.bawn("sessions"), project.bawn("sessions")
+
+
+@claim("without a terminal apply and discard take no session that another run came after, unless it is named; a person is shown its name")
+def test_later_run(place):
+    for number, (script, *flags) in enumerate((("true",), ("echo live >>b/c",), ("true", "--discard"), ("echo >new", "--read-only"))):
+        project = Project(place, f"later-{number}")
+        name = f"later-{number}"
+        project.inside("echo precious >>a", "--review")
+        subprocess.run([place.bawn, "--net", "off", *flags, "--", "sh", "-c", script], cwd=project.path, env=place.environment, check=False, capture_output=True)
+        for verb, *words in (("discard", "--yes"), ("apply", "--yes"), ("apply",), ("apply", "a"), ("discard", "--yes", "a")):
+            said = project.bawn(verb, *words, status=2)
+            assert f"{name}-2 ran later in " in said and f"the session that waits is {name}-1. Name the one that you mean: `bawn {verb} {name}-1`" in said, said
+            same((project.read("a"), project.bawn("diff", "--name-only", f"{name}-1")), ("one\n", "a\n"))
+        printed, _ = place.terminal(project.path, ("discard",), (f"Throw away the changes of {name}-1", b"n\n"))
+        assert "Nothing was discarded" in printed, printed
+        project.bawn("apply", "--yes", f"{name}-1")
+        same(project.read("a"), "one\nprecious\n")
+
+
+@claim("without a terminal undo and redo take none of several sessions unless it is named; its own undos count as one with it")
+def test_several(place):
+    project = Project(place, "severally")
+    for line in "xyz":
+        project.inside(f"echo {line} >>a")
+    for words in (("undo",), ("undo", "--yes"), ("undo", "a"), ("undo", "--force")):
+        said = project.bawn(*words, status=2)
+        assert "several sessions can be undone in " in said and "severally-1, severally-2, severally-3. Name one: `bawn undo severally-3`" in said, said
+        same(project.read("a"), "one\nx\ny\nz\n")
+    project.bawn("undo", "severally-3")
+    project.bawn("undo", "severally-2")
+    said = project.bawn("redo", status=2)
+    assert "undos of several sessions can be reversed in " in said and "severally-3, severally-2. Name one: `bawn redo severally-5`" in said, said
+    same(project.read("a"), "one\nx\n")
+    printed, _ = place.terminal(project.path, ("redo",), ("Reverse severally-5, the undo of severally-2", b"y\n"))
+    same(project.read("a"), "one\nx\ny\n")
+    project.bawn("redo", "severally-4")
+    same(project.read("a"), "one\nx\ny\nz\n")
+    alone = Project(place, "alone")  # the control
+    alone.inside("echo x >>a")
+    for verb, wanted in (("undo", "one\n"), ("redo", "one\nx\n"), ("undo", "one\n"), ("undo", "one\nx\n"), ("undo", "one\n")):
+        alone.bawn(verb)
+        same(alone.read("a"), wanted)
 
 
 @claim("a person is asked which session is meant where several wait")
