@@ -126,7 +126,29 @@ static void add_foreign(struct buf *out, const struct buf *text, bool is_for_ter
         buf_add(out, at, text->size);
 }
 
-/* Its commits as git shows them, and where the branch is. What is not committed lies in the worktree. */
+/* Names what lies in the worktree alone, in lines that a patch may have. */
+static void add_uncommitted(const struct world *world, const struct choice *choice,
+                            const struct record *record, const char *folder, struct buf *out)
+{
+    struct arena *arena = choice->loaded.policy.arena;
+    struct uncommitted found;
+    if (!branch_is_there(arena, choice->state, record)) {
+        if (branch_is_kept(choice->folder_fd))
+            buf_printf(out, "# Its worktree was discarded; `bawn undo %s` brings it back.\n", record->name);
+        return;
+    }
+    if (branch_uncommitted(&world->caller, folder,
+                           arena_printf(arena, "%s/bawn/sessions/%s", choice->state, record->name),
+                           choice->folder_fd, arena, &found) < 0) {
+        buf_add_str(out, "# `git status` there shows what is not committed.\n");
+        return;
+    }
+    for (size_t i = 0; i < found.files.count - found.ignored; i++)
+        buf_printf(out, "# not committed: %s\n", found.files.at[i]);
+    uncommitted_free(&found);
+}
+
+/* Its commits as git shows them, and where the branch is. What is not committed lies in the worktree, and is named. */
 static int show_branch(const struct world *world, const struct args *args, const struct choice *choice,
                        struct store *store, const struct record *record)
 {
@@ -136,6 +158,7 @@ static int show_branch(const struct world *world, const struct args *args, const
     buf_printf(&out, "# %s worked on the branch %s, in ", record->name, record->of);
     text_add_printable(&out, folder, strlen(folder));
     buf_add_str(&out, "\n");
+    add_uncommitted(world, choice, record, folder, &out);
     struct commit_range range = {
         .work_tree = record->workspace,
         .from = position(arena, store, &choice->before, record->of),
@@ -148,7 +171,7 @@ static int show_branch(const struct world *world, const struct args *args, const
         .session_fd = choice->folder_fd,
     };
     if (!range.from || !range.to)
-        buf_add_str(&out, "# It committed nothing. `git status` there shows what is not committed.\n");
+        buf_add_str(&out, "# It committed nothing.\n");
     else if (commits_compare(&world->caller, &range, arena, &text) < 0)
         buf_printf(&out, "# git cannot compare its commits: try `git diff %s %s`\n", range.from, range.to);
     add_foreign(&out, &text, world->out_is_terminal);

@@ -1,7 +1,9 @@
 /* `bawn discard`: throws away the changes of a session with --review. */
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/fd.h"
+#include "base/text.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/dialogue.h"
@@ -10,7 +12,7 @@
 #include "session/branch.h"
 #include "workspace/copy.h"
 
-/* Returns 0 to go on. What is discarded cannot be brought back, so somebody must say so. */
+/* Returns 0 to go on. What is discarded is out of sight, so somebody must say so. */
 static int agree(const struct world *world, const struct args *args, const char *question, bool *ret_agreed)
 {
     *ret_agreed = args->flags & FLAG(YES);
@@ -45,7 +47,8 @@ static int discard_all(const struct world *world, const struct args *args, const
     struct err err = {0};
     if (remove_kept_aside(choice, record, &err) < 0)
         return say_refused(world, &err);
-    fprintf(world->out, "%s is discarded. The workspace was not changed.\n", record->name);
+    fprintf(world->out, "%s is discarded. The workspace was not changed. `bawn undo %s` brings it back.\n",
+            record->name, record->name);
     return EXIT_FINE;
 }
 
@@ -65,6 +68,7 @@ static int discard_paths(const struct world *world, const struct args *args, str
         if (!choose_has_path(choice, change->path))
             continue;
         vec_push(&dialogue.afters, (struct revision){change->path, change->before});
+        vec_push(&dialogue.dropped, change->path);
         vec_push(&chosen, *change);
     }
     size_t shown = (size_t)changes_count(&chosen);
@@ -81,30 +85,118 @@ static int discard_paths(const struct world *world, const struct args *args, str
         } else {
             if (dialogue.is_void)
                 mark_state(choice, record->name, STATE_DISCARDED);
-            fprintf(world->out, "%zu file%s of %s discarded.%s\n", shown, shown == 1 ? "" : "s", record->name,
-                    waiting_is_part(choice, record) ? " What was applied before stays." : "");
+            fprintf(world->out, "%zu file%s of %s discarded.%s `bawn undo %s` makes %s wait again.\n", shown,
+                    shown == 1 ? "" : "s", record->name,
+                    waiting_is_part(choice, record) ? " What was applied before stays." : "", record->name,
+                    shown == 1 ? "it" : "them");
         }
     }
     dialogue_free(&dialogue);
     return status;
 }
 
-/* Removes the worktree. Commits are on the branch already, and stay. */
+/* Lists what lies in the worktree alone. */
+static void say_uncommitted(const struct world *world, const struct choice *choice,
+                            const struct record *record)
+{
+    enum { MOST_LISTED = 20 };
+    struct arena *arena = choice->loaded.policy.arena;
+    struct uncommitted found;
+    auto_buf struct buf out = {0};
+    auto_fd int fd = session_open(choice->sessions_fd, record->name);
+    if (fd < 0 ||
+        branch_uncommitted(&world->caller, branch_tree(arena, choice->state, record->workspace, record->of),
+                           arena_printf(arena, "%s/bawn/sessions/%s", choice->state, record->name), fd, arena,
+                           &found) < 0) {
+        fprintf(world->out, "git cannot tell what is not committed in the worktree of the branch %s.\n",
+                record->of);
+        return;
+    }
+    if (found.files.count)
+        buf_printf(&out, "Not committed in the worktree of the branch %s (!! is ignored by git):\n",
+                   record->of);
+    for (size_t i = 0; i < found.files.count && i < MOST_LISTED; i++)
+        buf_printf(&out, "  %s\n", found.files.at[i]);
+    if (found.files.count > MOST_LISTED)
+        buf_printf(&out, "  and %zu more\n", found.files.count - MOST_LISTED);
+    put(world->out, &out);
+    uncommitted_free(&found);
+}
+
+static int keep_worktree(const struct world *world, const struct choice *choice, const struct record *record,
+                         int folder_fd)
+{
+    struct arena *arena = choice->loaded.policy.arena;
+    struct err err = {0};
+    const char *left_out = "";
+    struct progress_line line;
+    struct branch_copy copy = {.loaded = &choice->loaded,
+                               .arena = arena,
+                               .state = choice->state,
+                               .store = choice->store,
+                               .record = record,
+                               .folder_fd = folder_fd,
+                               .progress = progress_begin(&line, &world->speaker, "keeping a copy")};
+    int result = branch_keep(&copy, &left_out, &err);
+    progress_end(&line);
+    if (result < 0)
+        return say_refused(world, &err);
+    auto_buf struct buf out = {0};
+    if (*left_out)
+        buf_add_str(&out, "The copy that `bawn undo` brings back leaves out what a build makes again: ");
+    text_add_printable(&out, left_out, strlen(left_out));
+    if (*left_out)
+        buf_add_char(&out, '\n');
+    put(world->out, &out);
+    return 0;
+}
+
+/* A run that works in the worktree at the moment; NULL: none does. */
+static const char *find_run(const struct choice *choice, const struct record *record)
+{
+    vec_each (const struct record, other, &choice->records) {
+        if (other->mode == RECORD_BRANCH && other->state == STATE_RUNNING &&
+            strcmp(other->of, record->of) == 0 && record_is_busy(choice->sessions_fd, other->name))
+            return other->name;
+    }
+    return NULL;
+}
+
+/* Removes the worktree, after a copy of it was kept. Commits are on the branch already, and stay. */
 static int discard_worktree(const struct world *world, const struct args *args, struct choice *choice,
                             const struct record *record)
 {
     struct arena *arena = choice->loaded.policy.arena;
     struct err err = {0};
-    bool is_agreed = false;
-    const char *question = arena_printf(
-        arena, "Remove the worktree of the branch %s, with all changes that are not committed?", record->of);
-    int status = agree(world, args, question, &is_agreed);
+    bool is_agreed = false, is_there = branch_is_there(arena, choice->state, record);
+    const char *question = arena_printf(arena, "Remove the worktree of the branch %s?", record->of);
+    auto_fd int fd = session_open(choice->sessions_fd, record->name);
+    bool can_agree = world->in_is_terminal || args->flags & FLAG(YES);
+    const char *run = find_run(choice, record);
+    if (run)
+        return say_bad_input(
+            world, arena_printf(arena, "%s works in the worktree of the branch %s", run, record->of),
+            "discard it when that run has ended");
+    if (is_there && can_agree)
+        say_uncommitted(world, choice, record);
+    /* Without the worktree, an earlier discard was interrupted, and its copy is the one that counts. */
+    int status = is_there && can_agree && fd >= 0 ? keep_worktree(world, choice, record, fd) : 0;
+    if (status == 0)
+        status = agree(world, args, question, &is_agreed);
+    if (is_there && can_agree && !is_agreed && fd >= 0)
+        branch_forget_kept(fd);
     if (status || !is_agreed)
         return status;
-    if (branch_remove(arena, choice->state, record, &err) < 0)
+    if (branch_remove(arena, choice->state, record, &err) < 0) {
+        if (fd >= 0 && branch_is_there(arena, choice->state, record))
+            branch_forget_kept(fd); /* the worktree itself is still there, whole */
         return say_refused(world, &err);
+    }
     mark_state(choice, record->name, STATE_DISCARDED);
-    fprintf(world->out, "The worktree is removed. The branch %s stays.\n", record->of);
+    fprintf(world->out, "The worktree is removed. The branch %s stays.", record->of);
+    if (fd >= 0 && branch_is_kept(fd))
+        fprintf(world->out, " `bawn undo %s` brings the worktree back.", record->name);
+    fputc('\n', world->out);
     return EXIT_FINE;
 }
 
@@ -126,7 +218,7 @@ static int discard_stranded(const struct world *world, const struct args *args, 
 {
     struct err err = {0};
     const char *question =
-        arena_printf(choice->loaded.policy.arena, "Throw away what %s left? %s", record->name, why);
+        arena_printf(choice->loaded.policy.arena, "Throw away what %s left, for good? %s", record->name, why);
     bool is_agreed = false;
     int status = agree(world, args, question, &is_agreed);
     if (status || !is_agreed)
@@ -135,7 +227,9 @@ static int discard_stranded(const struct world *world, const struct args *args, 
     if (remove_kept_aside(choice, record, &err) < 0)
         return say_refused(world, &err);
     session_give_up(choice->loaded.policy.arena, choice->state, record->name);
-    fprintf(world->out, "%s is discarded.\n", record->name);
+    fprintf(world->out,
+            "%s is discarded for good: it was not recorded, so nothing of it can be brought back.\n",
+            record->name);
     return EXIT_FINE;
 }
 

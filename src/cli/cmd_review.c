@@ -128,7 +128,8 @@ static int carry_out(struct review *review, const struct record *record)
         dialogue->is_complete &= review->decisions->at[i].course != COURSE_HELD;
     int status = dialogue_finish(world, review->choice, dialogue, review->decisions);
     if (tally.out && !review->is_live && status == EXIT_FINE)
-        fprintf(world->out, "%zu thrown away.\n", tally.out);
+        fprintf(world->out, "%zu thrown away. `bawn undo %s` makes %s wait again.\n", tally.out, record->name,
+                tally.out == 1 ? "it" : "them");
     if (!review->is_live)
         waiting_end(review->choice, dialogue);
     else if (dialogue->is_complete)

@@ -23,7 +23,8 @@ const char undo_usage[] = "bawn undo [--yes] [--merge | --force] [--to TIME] [SE
                           "Bring the files that a run changed back to their earlier state. Without\n"
                           "SESSION: the latest run in this workspace. Files that you changed meanwhile stay\n"
                           "and are listed. `bawn redo` reverses an undo, and so does a second\n"
-                          "`bawn undo`. Exit status 1 if a file stayed.\n"
+                          "`bawn undo`. Exit status 1 if a file stayed. Without a terminal, name SESSION\n"
+                          "if several can be undone. A SESSION that was discarded waits again.\n"
                           "\n"
                           "  --to TIME  go back to the last checkpoint at or before TIME, such as 04:45,\n"
                           "             '2026-11-15 04:45', or 20m (20 minutes ago)\n"
@@ -424,7 +425,9 @@ static int undo_record(const struct world *world, const struct args *args, struc
 
 static int undo_session(const struct world *world, const struct args *args, struct choice *choice)
 {
-    const struct record *record = NULL;
+    const struct record *record = choice->named;
+    if (record && undo_is_of_discard(choice, record))
+        return undo_discard(world, choice, record);
     int status = choose_session(world, args, choice, &record);
     if (status == 0 && brings_back(choice, record))
         fprintf(world->out, "%s is the undo of %s. Reversing it brings back what %s changed.\n", record->name,

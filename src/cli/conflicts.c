@@ -38,6 +38,7 @@ static int resolve_one(struct resolution *resolution, struct decision *decision,
     struct dialogue *dialogue = resolution->dialogue;
     if (dialogue->conflicts == CONFLICTS_OURS) {
         decision->course = COURSE_DROPPED;
+        vec_push(&dialogue->dropped, decision->judged.change.path);
         vec_push(&dialogue->afters,
                  (struct revision){decision->judged.change.path, decision->judged.change.before});
         return 0;

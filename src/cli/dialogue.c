@@ -250,7 +250,8 @@ int dialogue_revise(const struct choice *choice, struct dialogue *dialogue, stru
     struct record record = *dialogue->of;
     if (dialogue->mode != RECORD_APPLY || dialogue->befores.count + dialogue->afters.count == 0)
         return 0;
-    if (tree_revise(choice->folder_fd, "after", &dialogue->afters, err) < 0 ||
+    if (waiting_keep_dropped(choice, dialogue, err) < 0 ||
+        tree_revise(choice->folder_fd, "after", &dialogue->afters, err) < 0 ||
         tree_revise(choice->folder_fd, "before", &dialogue->befores, err) < 0 ||
         tree_load(choice->folder_fd, "before", &before, err) < 0 ||
         tree_load(choice->folder_fd, "after", &after, err) < 0)
@@ -379,6 +380,7 @@ void dialogue_free(struct dialogue *dialogue)
     vec_free(&dialogue->befores);
     vec_free(&dialogue->afters);
     vec_free(&dialogue->applied);
+    vec_free(&dialogue->dropped);
     arrivals_free(&dialogue->arrivals);
 }
 

@@ -32,10 +32,11 @@ struct dialogue {
     struct arrivals arrivals;      /* what an apply would bring into the repository */
     revision_list befores, afters; /* to the record of the applied session, made at the end */
     revision_list applied;         /* whole changes that were applied; for waiting.c */
-    bool leaves;                   /* some changes are conflicts, or held back */
-    bool is_complete;              /* result: no change was left alone, and no path was left out */
-    bool has_run;                  /* result: files were changed */
-    bool is_void;                  /* result: no change of the session is left */
+    VEC(const char *) dropped; /* paths of changes that are discarded, in whole or in part; for waiting.c */
+    bool leaves;               /* some changes are conflicts, or held back */
+    bool is_complete;          /* result: no change was left alone, and no path was left out */
+    bool has_run;              /* result: files were changed */
+    bool is_void;              /* result: no change of the session is left */
 };
 
 /* Returns the exit status. */
@@ -87,6 +88,18 @@ void waiting_note_applied(struct dialogue *dialogue, const decision_list *decisi
 
 /* An apply has left some changes: those in dialogue->applied do not wait any more. */
 void waiting_drop_applied(struct dialogue *dialogue);
+
+/*
+ * What is discarded of a review is kept beside its trees until `bawn undo` makes it wait again. Called before dialogue->afters revise them. What was
+ * discarded as a whole is still in them: the state of the session alone says so.
+ */
+int waiting_keep_dropped(const struct choice *choice, const struct dialogue *dialogue, struct err *err)
+    must_check;
+bool waiting_has_dropped(int folder_fd, const struct record *review);
+
+/* Makes it wait again, as far as it was named. Returns how many files in *ret_files. */
+int waiting_bring_back(const struct choice *choice, const struct record *review, uint64_t *ret_files,
+                       struct err *err) must_check;
 
 /* After an apply, complete or not: marks the review as done or discarded if nothing of it waits any more. */
 void waiting_end(const struct choice *choice, const struct dialogue *dialogue);

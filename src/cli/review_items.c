@@ -229,6 +229,8 @@ static void decide_hunks(struct revising *revising, struct item *item, struct de
 {
     struct review_tally tally = count_hunks(item);
     decision->course = tally.yes ? COURSE_GO : tally.no ? COURSE_HELD : COURSE_DROPPED;
+    if (tally.out)
+        vec_push(&revising->review->dialogue->dropped, decision->judged.change.path);
     if (tally.yes && tally.no + tally.out) {
         struct buf now = compose(item, "y");
         add_rewrite(revising, decision, &now, USE_NOW | (tally.no ? USE_BEFORE : USE_AFTER));
@@ -317,8 +319,10 @@ static void revise_session(const struct revising *revising)
     struct dialogue *dialogue = revising->review->dialogue;
     vec_each (struct decision, decision, revising->review->decisions) {
         const struct change *change = &decision->judged.change;
-        if (decision->course == COURSE_DROPPED)
+        if (decision->course == COURSE_DROPPED) {
+            vec_push(&dialogue->dropped, change->path);
             vec_push(&dialogue->afters, (struct revision){change->path, change->before});
+        }
         for (size_t j = 0; j < revising->rewrites.count; j++) {
             const struct rewrite *rewrite = &revising->rewrites.at[j];
             if (rewrite->of != decision)

@@ -17,6 +17,13 @@ int undo_check_latest(const struct world *world, const struct args *args, struct
 /* undo_list.c: are its changes in the workspace, so that they can be taken back? */
 bool undo_is_possible(const struct record *record);
 
+/*
+ * undo_discard.c: was the session discarded, or a part of it, so that it can be brought back? No file of the workspace changes then: its changes wait again,
+ * or the worktree of its branch is made again. Returns the exit status.
+ */
+bool undo_is_of_discard(const struct choice *choice, const struct record *record);
+int undo_discard(const struct world *world, struct choice *choice, const struct record *record);
+
 /* `bawn undo --list`: the sessions of a workspace that can be undone, with their checkpoints. */
 int undo_list(const struct world *world, struct choice *choice);
 

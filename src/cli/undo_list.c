@@ -67,6 +67,8 @@ static const char *remark_on(struct arena *arena, const struct record *record)
         return "it runs";
     if (record->state == STATE_UNDONE)
         return "undone";
+    if (record->mode == RECORD_REVIEW || record->mode == RECORD_BRANCH)
+        return "discarded";
     return *record->of ? arena_printf(arena, "%s of %s", record_mode_name(record->mode), record->of) : "";
 }
 
@@ -83,7 +85,8 @@ static void add_session(const struct choice *choice, const struct style *style, 
         checkpoint_list_all(fd, &checkpoints);
     bool has_trees = fd >= 0 && tree_load(fd, "before", &before, &ignored) > 0 &&
                      tree_load(fd, "after", &after, &ignored) > 0;
-    if ((has_trees && undo_is_possible(record)) || checkpoints.count) {
+    bool can_go_back = undo_is_possible(record) || undo_is_of_discard(choice, record);
+    if ((has_trees && can_go_back) || checkpoints.count) {
         struct undo_line line = {
             .name = record->name,
             .colour = COLOUR_BOLD,

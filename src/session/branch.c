@@ -423,15 +423,13 @@ int branch_lead_back(struct arena *arena, const char *state, const struct record
 
 /* --- removing it -------------------------------------------------------------------------------------------------- */
 
-struct removal {
-    int parent_fd;
-    const char *name;
-};
+/* The worktree on its way out: it is whole, or it is gone. */
+#define REMOVED ".bawn-removed"
 
 static int remove_inside(void *context, struct err *err)
 {
-    const struct removal *removal = context;
-    return remove_tree(removal->parent_fd, removal->name, err);
+    const int *parent_fd = context;
+    return remove_tree(*parent_fd, REMOVED, err);
 }
 
 int branch_remove(struct arena *arena, const char *state, const struct record *record, struct err *err)
@@ -444,9 +442,14 @@ int branch_remove(struct arena *arena, const char *state, const struct record *r
     if (is_another_worktree(tree, link_to(arena, record->workspace, admin)))
         return err_set(err, "%s contains another worktree", tree);
     auto_fd int parent_fd = open_absolute(path_parent(arena, tree), O_RDONLY | O_DIRECTORY);
-    struct removal removal = {parent_fd, path_name(tree)};
-    if (parent_fd < 0 || process_as_owner(remove_inside, &removal, err) < 0)
-        return *err->message ? -1 : err_sys(err, errno, "cannot remove %s", tree);
+    if (parent_fd < 0)
+        return err_sys(err, errno, "cannot remove %s", tree);
+    if (process_as_owner(remove_inside, &parent_fd, err) < 0)
+        return -1;
+    if (renameat(parent_fd, path_name(tree), parent_fd, REMOVED) < 0 && errno != ENOENT)
+        return err_sys(err, errno, "cannot remove %s", tree);
+    if (process_as_owner(remove_inside, &parent_fd, err) < 0)
+        return -1;
     const char *name;
     auto_fd int worktrees = open_parent_beneath(top_fd, admin, &name);
     return worktrees < 0 ? err_sys(err, errno, "cannot remove %s", admin) : remove_tree(worktrees, name, err);

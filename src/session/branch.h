@@ -60,6 +60,44 @@ void branch_abandon(const struct branch *branch, struct arena *arena);
 int branch_remove(struct arena *arena, const char *state, const struct record *record, struct err *err)
     must_check;
 
+/* --- branch_keep.c: a worktree that is discarded, until `bawn undo` brings it back or it is pruned --- */
+
+struct branch_copy {
+    const struct loaded *loaded;
+    struct arena *arena;
+    const char *state, *store;
+    const struct record *record; /* of the session */
+    int folder_fd;               /* of the session */
+    struct progress *progress;   /* may be NULL */
+};
+
+/* Is there a worktree of the branch, with its link to git's folder? */
+bool branch_is_there(struct arena *arena, const char *state, const struct record *record);
+
+/* Keeps a copy of the worktree. Fails if a file cannot be kept. Directories that a build makes again are left out: "node_modules, dist". */
+int branch_keep(const struct branch_copy *copy, const char **ret_left_out, struct err *err) must_check;
+bool branch_is_kept(int folder_fd);
+void branch_forget_kept(int folder_fd);
+
+/* Makes the worktree again from its copy. Files that are there stay as they are. May be repeated. */
+int branch_bring_back(const struct branch_copy *copy, struct err *err) must_check;
+
+/* --- commits_compare.c: what lies in the worktree and is not committed --- */
+
+struct uncommitted {
+    VEC(const char *)
+    files; /* "M src/main.c", "?? new", "!! .env" (ignored), printable; those that are ignored last */
+    size_t ignored; /* how many of them */
+};
+
+/* As `git status` says, in a sandbox. `session` is its folder. Returns -1 if git fails. */
+int branch_uncommitted(const struct caller *caller, const char *work_tree, const char *session,
+                       int session_fd, struct arena *arena, struct uncommitted *ret_found) must_check;
+void uncommitted_free(struct uncommitted *found);
+
+/* "3 files there are not committed: a, b/c and 1 more"; NULL: all are, but for ignored ones. */
+const char *uncommitted_text(struct arena *arena, const struct uncommitted *found);
+
 /*
  * Brings the commits into the repository. If the branch has moved meanwhile, or git cannot read all that they lead to, they
  * wait for a review. Adds the commits that change flagged files to the sightings; without flags nobody can ask git, and all wait.

@@ -120,6 +120,18 @@ static int finish(const struct capture *capture, struct captured_tree *tree, str
                                             : record_aside(capture, tree, err);
 }
 
+/* "; 2 files there are not committed: a and b", or "". */
+static const char *uncommitted_of(const struct caller *caller, struct arena *arena,
+                                  const struct captured_tree *tree, const char *folder)
+{
+    struct uncommitted found;
+    if (branch_uncommitted(caller, folder, tree->session.folder, tree->session.folder_fd, arena, &found) < 0)
+        return "; git cannot tell what is not committed there";
+    const char *text = uncommitted_text(arena, &found);
+    uncommitted_free(&found);
+    return text ? arena_printf(arena, "; %s", text) : "";
+}
+
 static void say_branch(const struct caller *caller, const struct loaded *loaded,
                        const struct captured_tree *tree)
 {
@@ -135,14 +147,16 @@ static void say_branch(const struct caller *caller, const struct loaded *loaded,
                    arena_printf(arena, "`bawn review %s` shows them", record->name));
     else if (!caller->speaker->is_quiet && !record->changes)
         caller_note(caller,
-                    arena_printf(arena, "the run committed nothing on the branch %s; its worktree is %s",
-                                 record->of, style_path(&style, arena, folder)),
+                    arena_printf(arena, "the run committed nothing on the branch %s; its worktree is %s%s",
+                                 record->of, style_path(&style, arena, folder),
+                                 uncommitted_of(caller, arena, tree, folder)),
                     arena_printf(arena, "`bawn discard %s` removes the worktree, with what is not committed",
                                  record->name));
     else if (!caller->speaker->is_quiet)
         caller_note(caller,
-                    arena_printf(arena, "the work is on the branch %s, in %s", record->of,
-                                 style_path(&style, arena, folder)),
+                    arena_printf(arena, "the work is on the branch %s, in %s%s", record->of,
+                                 style_path(&style, arena, folder),
+                                 uncommitted_of(caller, arena, tree, folder)),
                     arena_printf(arena, "`git merge %s` brings it in, `bawn discard %s` removes the worktree",
                                  record->of, record->name));
 }

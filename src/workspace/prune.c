@@ -95,7 +95,14 @@ static int count_checkpoint(struct pruning *pruning, int folder_fd, const char *
 
 static int count_session(struct pruning *pruning, int folder_fd, bool is_less, struct err *err)
 {
-    static const char *const names[] = {"start", "before", "after", RECORD_REWRITTEN};
+    static const char *const names[] = {"start",
+                                        "before",
+                                        "after",
+                                        RECORD_REWRITTEN,
+                                        RECORD_DROPPED_BEFORE,
+                                        RECORD_DROPPED_AFTER,
+                                        RECORD_KEPT_WORKTREE,
+                                        RECORD_KEPT_ADMIN};
     for (size_t i = 0; i < array_len(names); i++) {
         if (count_tree(pruning, folder_fd, names[i], is_less, err) < 0)
             return -1;

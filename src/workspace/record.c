@@ -300,10 +300,25 @@ bool record_has_note(int folder_fd, const char *note)
 void record_forget(int folder_fd)
 {
     /* `about` first: without it there is no session, and prune removes the rest. */
-    static const char *const files[] = {"about",          "start",         "start-times", "before",
-                                        "after",          "about.new",     "copy-start",  RECORD_UNFINISHED,
-                                        RECORD_REWRITTEN, RECORD_REPORTED, RECORD_WAITS,  RECORD_WHOLE,
-                                        RECORD_DECIDING,  RECORD_OBJECTS,  RECORD_PACKED};
+    static const char *const files[] = {"about",
+                                        "start",
+                                        "start-times",
+                                        "before",
+                                        "after",
+                                        "about.new",
+                                        "copy-start",
+                                        RECORD_UNFINISHED,
+                                        RECORD_REWRITTEN,
+                                        RECORD_REPORTED,
+                                        RECORD_WAITS,
+                                        RECORD_WHOLE,
+                                        RECORD_DECIDING,
+                                        RECORD_OBJECTS,
+                                        RECORD_PACKED,
+                                        RECORD_DROPPED_BEFORE,
+                                        RECORD_DROPPED_AFTER,
+                                        RECORD_KEPT_WORKTREE,
+                                        RECORD_KEPT_ADMIN};
     for (size_t i = 0; i < array_len(files); i++)
         unlinkat(folder_fd, files[i], 0);
     checkpoint_forget_all(folder_fd);

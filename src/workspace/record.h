@@ -10,6 +10,10 @@
  *   rewritten       texts that were merged, or made of hunks, as a tree that keeps them in the store: the next apply may use them
  *   deciding        which verb decides about the changes; locked meanwhile (deciding.c)
  *   whole           of an undo that was reversed: it had taken back its session as a whole
+ *   dropped-before, dropped-after
+ *                   what was discarded of a review while the rest waits, or was applied: `bawn undo` makes it wait again
+ *   kept-worktree, kept-admin
+ *                   of a discarded worktree: its files, and git's folder for it (session/branch_keep.c)
  *   upper, work     the layers of an overlay, until `upper` has been read into `after`
  */
 #pragma once
@@ -30,6 +34,11 @@
 /* Of a live run, what its record does not list (live.c): new objects of a repository; that git packed objects or refs. */
 #define RECORD_OBJECTS "objects"
 #define RECORD_PACKED  "packed"
+
+#define RECORD_DROPPED_BEFORE "dropped-before"
+#define RECORD_DROPPED_AFTER  "dropped-after"
+#define RECORD_KEPT_WORKTREE  "kept-worktree"
+#define RECORD_KEPT_ADMIN     "kept-admin"
 
 #define RECORD_MODES(X)                                                                                      \
     X(RECORD_LIVE, "live")       /* the command wrote to the workspace itself */                             \

@@ -132,7 +132,8 @@ def test_hard_link(place):
 
 @claim("attack: a sparse file of a terabyte costs no disk, and its holes are not read")
 def test_sparse(place):
-    project = Project(place    project.inside("truncate -s 1T huge; printf end >>huge", "--review")
+    project = Project(place, "terabyte")
+    project.inside("truncate -s 1T huge; printf end >>huge", "--review")
     project.bawn("apply")
     status = (project.path / "huge").stat()
     same((status.st_size, status.st_blocks < 10000), ((1 << 40) + 3, True))

@@ -82,7 +82,7 @@ def test_count_files(place):
     project.inside("mkdir -p empty/deep")
     files = {entry["name"]: entry["files"] for entry in json.loads(project.bawn("sessions", "--json"))}
     same(files, {"count-files-1": 3, "count-files-2": 1, "count-files-3": 1})
-    same(project.bawn("discard", "--yes", "count-files-2", "d").splitlines(), ["1 file of count-files-2 discarded."])
+    same(project.bawn("discard", "--yes", "count-files-2", "d").splitlines(), ["1 file of count-files-2 discarded. `bawn undo count-files-2` makes it wait again."])
     project.bawn("undo", "count-files-3")
     project.bawn("undo", "count-files-1")
     same((project.read("b/c"), (project.path / "n").exists(), (project.path / "empty").exists()), ("two\n", False, False))

@@ -248,7 +248,7 @@ def test_discard_after_part(place):
     same(project.bawn("diff", "--name-only"), "e\nf\nf/g\n")
     assert "partly-1                waiting    review       2 files" in project.bawn("sessions"), project.bawn("sessions")
     said = project.bawn("discard", "--yes")
-    same(said, "2 files of partly-1 discarded. What was applied before stays.\n")
+    same(said, "2 files of partly-1 discarded. What was applied before stays. `bawn undo partly-1` makes them wait again.\n")
     same([project.read("a"), (project.path / "b/c").exists(), (project.path / "e").exists()], ["one\nx\n", False, False])
     project.bawn("undo", "--yes")
     same({name: look[2] for name, look in project.looks().items()}, {name: look[2] for name, look in before.items()})
@@ -269,6 +269,57 @@ def test_discard_path(place):
     project.bawn("undo")
     assert "1 file of parts-1 discarded" in project.bawn("discard", "--yes", "parts-1", "a")
     assert "parts-1                 discarded" in project.bawn("sessions"), project.bawn("sessions")
+
+
+@claim("undo of a discarded session makes it wait again, as a whole or in part, with the bytes that it had; the workspace is not touched")
+def test_discard_undone(place):
+    project = Project(place, "again")
+    before = project.looks()
+    project.inside("echo x >>a; rm b/c; mkdir n; echo new >n/m; ln -s a b/link", "--review")
+    patch, names = project.bawn("diff"), "a\nb/c\nb/link\nn\nn/m\n"
+    assert "`bawn undo again-1` brings it back" in project.bawn("discard", "--yes", "again-1")
+    assert "discarded" in project.bawn("undo", "--list"), project.bawn("undo", "--list")
+    assert "discarded as a whole" in project.bawn("undo", "again-1", "a", status=2)
+    same(project.bawn("undo", "again-1"), "4 files of again-1 wait again; `bawn review again-1` goes through them.\n")
+    same((project.bawn("diff"), project.looks()), (patch, before))
+    project.bawn("undo", "again-1", status=2)  # nothing is discarded
+    for words in (("a", "b"), ("n",)):
+        project.bawn("discard", "--yes", "again-1", *words)
+    assert "discarded" in project.bawn("sessions"), project.bawn("sessions")
+    assert "1 file of again-1 waits again" in project.bawn("undo", "again-1", "b/c")
+    same(project.bawn("diff", "--name-only"), "b/c\n")
+    assert "3 files of again-1 wait again" in project.bawn("undo", "again-1")
+    same((project.bawn("diff"), project.bawn("diff", "--name-only"), project.looks()), (patch, names, before))
+    project.bawn("apply", "--yes", "n")
+    project.bawn("discard", "--yes", "again-1")
+    project.bawn("undo", "again-1")
+    same(project.bawn("diff", "--name-only"), "a\nb/c\nb/link\n")
+    project.bawn("apply", "--yes")
+    same((project.read("a"), (project.path / "b/c").exists(), project.read("n/m")), ("one\nx\n", False, "new\n"))
+
+
+@claim("undo of what a review threw away, a file or a hunk, makes that wait again; so it is with what apply --ours gave up")
+def test_thrown_away_undone(place):
+    project = Project(place, "thrown-away")
+    project.write("t", text())
+    project.inside("sed -i 's/line 1$/A/;s/line 9$/B/;s/line 17$/C/' t; echo x >>a", "--review")
+    terminal = Terminal(project, "review")
+    terminal.answer("Apply a", "x")
+    terminal.answer("Apply t", "h")
+    for key in "yxn":
+        terminal.answer("Apply this hunk", key)
+    terminal.answer("Apply 1, throw away 2, leave 1 waiting", "y")
+    assert "2 thrown away. `bawn undo thrown-away-1` makes them wait again." in terminal.end()
+    same((project.read("t"), project.bawn("diff", "--name-only", "thrown-away-1")), (text(l1="A"), "t\n"))
+    project.bawn("undo", "thrown-away-1")
+    shown = project.bawn("diff", "thrown-away-1")
+    assert "+B" in shown and "+C" in shown and "+x" in shown and "+A" not in shown, shown
+    project.write("a", "mine\n")
+    assert "1 given up for yours. `bawn undo thrown-away-1` makes it wait again." in project.bawn("apply", "--ours")
+    same((project.read("t"), project.read("a")), (text(l1="A", l9="B", l17="C"), "mine\n"))
+    assert "1 file of thrown-away-1 waits again" in project.bawn("undo", "thrown-away-1")
+    project.bawn("apply", "--theirs", "thrown-away-1")
+    same(project.read("a"), "one\nx\n")
 
 
 @claim("without a terminal apply and discard take no session that another run came after, unless it is named; a person is shown its name")
