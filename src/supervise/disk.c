@@ -1,6 +1,5 @@
 #include "supervise/disk.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -8,7 +7,6 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,76 +14,28 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "kernel/beneath.h"
-#include "kernel/directories.h"
 #include "kernel/process.h"
+#include "kernel/usage.h"
 
 enum {
-    DEEPEST = 256, /* each level takes a descriptor */
     SHORTEST_PAUSE = 100,
     LONGEST_PAUSE = 30000, /* milliseconds between two looks */
     PATIENCE = 20,         /* a look may take one part in so many of the time */
     PATIENT = 10,          /* the niceness of the child */
 };
 
-/* The ways in which a tree cannot be counted. The command can bring each about, so each ends it. */
-enum trouble { TROUBLE_NONE, TROUBLE_CLOSED, TROUBLE_DEEP };
-
-static const char *const troubles[] = {
-    [TROUBLE_CLOSED] = "a directory cannot be read",
-    [TROUBLE_DEEP] = "directories are nested too deep to be counted",
-};
-
-/* From the child: first what is there at the start, then what ends the command. */
-struct count {
-    uint64_t bytes;
-    enum trouble trouble;
-};
-
 /* --- in the child ----------------------------------------------------------------------------------------------------- */
 
-static void count_directory(int fd, unsigned depth, struct count *count);
-
-/* Names come and go while they are counted. A directory of another user is not the command's either. */
-static void count_entry(int parent_fd, const char *name, unsigned depth, struct count *count)
+/* What cannot be counted ends the command, which can bring it about. */
+static struct usage count_all(const struct disk *disk)
 {
-    struct stat status;
-    if (fstatat(parent_fd, name, &status, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
-        return;
-    bool is_directory = S_ISDIR(status.st_mode);
-    uint64_t links = is_directory || !status.st_nlink ? 1 : status.st_nlink; /* each link has its share */
-    count->bytes += (uint64_t)status.st_blocks * 512 / links;
-    if (!is_directory)
-        return;
-    if (depth == DEEPEST) {
-        count->trouble = TROUBLE_DEEP;
-        return;
-    }
-    auto_fd int fd = open_directory_at(parent_fd, name);
-    if (fd >= 0)
-        count_directory(fd, depth + 1, count);
-    else if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP && status.st_uid == geteuid())
-        count->trouble = TROUBLE_CLOSED;
-}
-
-static void count_directory(int fd, unsigned depth, struct count *count)
-{
-    int trouble = 0;
-    auto_dir DIR *directory = directories_list(fd);
-    for (const struct dirent *entry; directory && (entry = directories_next(directory, &trouble));)
-        count_entry(fd, entry->d_name, depth, count);
-    if (!directory || trouble)
-        count->trouble = TROUBLE_CLOSED;
-}
-
-static struct count count_all(const struct disk *disk)
-{
-    struct count count = {0};
+    struct usage count = {0};
     for (size_t i = 0; i < disk->trees.count; i++) {
         auto_fd int fd = open_absolute(disk->trees.at[i], O_RDONLY | O_DIRECTORY);
         if (fd >= 0)
-            count_directory(fd, 0, &count);
+            usage_add(fd, &count);
         else if (errno != ENOENT && errno != ENOTDIR)
-            count.trouble = TROUBLE_CLOSED;
+            count.trouble = USAGE_CLOSED;
     }
     return count;
 }
@@ -112,7 +62,8 @@ static _Noreturn void count_as_child(const struct disk *disk, pid_t parent, int 
         _exit(1);
     setpriority(PRIO_PROCESS, 0, PATIENT);
     ignore_modes();
-    struct count first = count_all(disk), now;
+    /* To the supervisor: first what is there at the start, then what ends the command. */
+    struct usage first = count_all(disk), now;
     if (write(told_fd, &first, sizeof(first)) != sizeof(first))
         _exit(1);
     for (int64_t pause = SHORTEST_PAUSE;;) {
@@ -147,7 +98,7 @@ void disk_add(struct disk *disk, const char *path)
 static int is_over(void *self, short events not_used, struct err *err)
 {
     struct disk *disk = self;
-    struct count count;
+    struct usage count;
     ssize_t got = read(disk->told_fd, &count, sizeof(count));
     if (got < 0 && errno == EINTR)
         return 0;
@@ -156,7 +107,7 @@ static int is_over(void *self, short events not_used, struct err *err)
         return err_set(err, "the process that held the disk limit was ended");
     disk->is_over = true;
     disk->used = count.bytes;
-    disk->trouble = troubles[count.trouble];
+    disk->trouble = usage_trouble_text(count.trouble);
     if (!launch_pass_on(disk->launched, SIGKILL, false))
         launch_kill(disk->launched);
     return 0;
@@ -165,7 +116,7 @@ static int is_over(void *self, short events not_used, struct err *err)
 int disk_begin(struct disk *disk, struct err *err)
 {
     int ends[2];
-    struct count count;
+    struct usage count;
     if (disk->most == UINT64_MAX || !disk->trees.count)
         return 0;
     if (pipe2(ends, O_CLOEXEC) < 0)
@@ -181,7 +132,7 @@ int disk_begin(struct disk *disk, struct err *err)
     if (read(disk->told_fd, &count, sizeof(count)) != sizeof(count))
         return err_set(err, "the disk limit cannot be enforced: its process was ended");
     if (count.trouble)
-        return err_set(err, "the disk limit cannot be enforced: %s", troubles[count.trouble]);
+        return err_set(err, "the disk limit cannot be enforced: %s", usage_trouble_text(count.trouble));
     loop_add(disk->loop, disk->told_fd, POLLIN, is_over, disk);
     return 0;
 }
