@@ -66,7 +66,7 @@ _bawn_values() {
 # What follows a flag of the policy language: $1 is the flag. Fails if it is none.
 _bawn_flag_takes() {
     case $1 in
-    --read | --write | --hide | --seal | --freeze | --flag | --copy | --seed | --sift | --sync | --socket | --policy | --report) takes='file' ;;
+    --read | --write | --hide | --seal | --freeze | --flag | --copy | --seed | --sift | --sync | --socket | --policy | --report | --session-file) takes='file' ;;
     --workspace) takes=directory ;;
     --connect | --refuse) takes=host ;;
     --net) takes='off allow open' ;;
@@ -108,7 +108,7 @@ _bawn() {
         --refuse --publish --host-port --env --unset --secret --secrets --forge --ssh-key --limit --artifacts --require --guard --use --policy --read-only --nested --walls --review --discard
         --full-access --i-know --degrade --fresh-home --agent'
     local verbs='run show why check export import learn init login shell-init trust home held review diff apply discard sessions log undo redo profile profiles allow publish requests answer ask fleet web doctor prove help'
-    local around='--branch --checkpoint --keep-flagged --ask --notify --log-exec --on-exit --quiet --json' # what accompanies a run
+    local around='--branch --checkpoint --keep-flagged --ask --notify --log-exec --on-exit --session-file --quiet --json' # what accompanies a run
     COMPREPLY=()
 
     # bash splits words at = and : as well. What stands side by side on the line is one word here; at[i] is where

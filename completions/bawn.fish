@@ -185,6 +185,7 @@ complete -c bawn -n '__bawn_at first run prove' -l log-exec -d 'Record which pro
 complete -c bawn -n '__bawn_at first run' -l checkpoint -x -a '5m 15m 30m 1h' -d 'Take snapshots while CMD runs'
 complete -c bawn -n '__bawn_at first run' -l on-exit -x -d 'Run a command on the host afterwards'
 complete -c bawn -n '__bawn_at first run' -l quiet -d 'No line at the start, no summary at the end'
+complete -c bawn -n '__bawn_at first run' -l session-file -r -F -d 'Write the name of the session into a file'
 complete -c bawn -n '__bawn_at first run' -l branch -x -a '(command git branch --format="%(refname:short)" 2>/dev/null)' -d 'Work on a git branch, in a worktree'
 complete -c bawn -n '__bawn_at first run' -l ask -d 'Let connections to unlisted hosts wait for your answer'
 complete -c bawn -n '__bawn_at first run' -l notify -d 'Report at once when a decoy is opened'

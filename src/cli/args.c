@@ -299,6 +299,11 @@ static int parse_word(struct parser *parser, const struct verb_entry *verbs)
     }
     if (!parser->named->words)
         return -1;
+    if (!**parser
+               ->at) /* as by a script whose variable is empty: not the workspace, and not the latest session */
+        return say_bad_input(parser->world,
+                             arena_printf(parser->arena, "`bawn %s` got an empty word", parser->named->name),
+                             "a variable in the command may be empty");
     vec_push(&parser->args->words, *parser->at++);
     return 0;
 }

@@ -74,6 +74,7 @@
     VALUED(WAIT, "--wait", wait, "a length of time", false)                                                  \
     VALUED(ON_EXIT, "--on-exit", on_exit, "a command", false)                                                \
     VALUED(ENGINE, "--engine", engine, "the name of an engine", false)                                       \
+    VALUED(SESSION_FILE, "--session-file", session_file, "a file", false)                                    \
     VALUED(JOBS, "--jobs", jobs, "a number", false)                                                          \
     VALUED(OUT, "--out", out, "a folder", false)                                                             \
     SET(REVIEW_ALL) /* --review=all */                                                                       \
@@ -90,8 +91,8 @@ enum flag_number {
 };
 
 /* A bit for each flag: FLAG(JSON) | FLAG(ALL). */
-typedef uint64_t flag_set;
-#define FLAG(id) (UINT64_C(1) << FLAG_NUMBER_##id)
+__extension__ typedef unsigned __int128 flag_set;
+#define FLAG(id) ((flag_set)1 << FLAG_NUMBER_##id)
 
 /* Flags about the report of a run, and the modes of a run. */
 #define FLAGS_ENDING (FLAG(ASK) | FLAG(NOTIFY) | FLAG(QUIET) | FLAG(ON_EXIT) | FLAG(JSON) | FLAG(RECORD_EXEC))
@@ -121,13 +122,14 @@ struct args {
     const struct verb_entry *verb;
     bool verb_is_named; /* false: a command or nothing was given */
     flag_set flags;
-    wall_set degraded;   /* --degrade */
-    const char *walls;   /* --walls … */
-    enum foundation on;  /* … as its value */
-    const char *branch;  /* --branch */
-    const char *notify;  /* --notify: a shell command; "": a desktop message */
-    const char *agent;   /* --agent; NULL: found from the command */
-    const char *on_exit; /* --on-exit; NULL: none */
+    wall_set degraded;        /* --degrade */
+    const char *walls;        /* --walls … */
+    enum foundation on;       /* … as its value */
+    const char *branch;       /* --branch */
+    const char *notify;       /* --notify: a shell command; "": a desktop message */
+    const char *agent;        /* --agent; NULL: found from the command */
+    const char *on_exit;      /* --on-exit; NULL: none */
+    const char *session_file; /* --session-file; NULL: none */
     const char *since, *grep, *report, *from;
     const char *length, *write_to;   /* --for and --write of `bawn learn` */
     const char *because, *wait;      /* of `bawn ask` */

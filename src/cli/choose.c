@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "cli/commands.h"
 #include "cli/say.h"
 #include "cli/undo.h"
 #include "kernel/beneath.h"
@@ -71,6 +72,30 @@ static int add_path(const struct world *world, struct choice *choice, const char
     return 0;
 }
 
+/*
+ * The word names a session that has no record of changes. It is no path then, in whatever session has a file of that name. To show, apply or throw away
+ * the changes of a run that made none is done at once: a script that names its own run need not know what that did.
+ */
+static int take_idle(const struct world *world, const struct args *args, struct choice *choice,
+                     const char *word)
+{
+    struct arena *arena = choice->loaded.policy.arena;
+    struct glance glance = {0};
+    auto_fd int fd = session_open(choice->sessions_fd, word);
+    bool takes_back = args->verb->run == cmd_undo || args->verb->run == cmd_redo;
+    if (takes_back || !glance_at(fd, arena, NULL, &glance) || !glance.has_ended || glance.changes)
+        return refuse_word(world, choice, word);
+    choice->is_idle = true;
+    say_problem(world, arena_printf(arena, "%s changed nothing", word), NULL);
+    return 0;
+}
+
+static bool is_session(const struct choice *choice, const char *word)
+{
+    auto_fd int fd = choice->sessions_fd < 0 ? -1 : session_open(choice->sessions_fd, word);
+    return fd >= 0;
+}
+
 /* Fills in the sessions, and which of them the words name. The policy is loaded. */
 static int find_sessions(const struct world *world, const struct args *args, struct choice *choice)
 {
@@ -87,6 +112,8 @@ static int find_sessions(const struct world *world, const struct args *args, str
     if (choice->sessions_fd >= 0 &&
         record_list_all(choice->sessions_fd, arena, choice->workspace, &choice->records, &err) < 0)
         return say_refused(world, &err);
+    if (args->words.count && !choice->named && is_session(choice, args->words.at[0]))
+        return take_idle(world, args, choice, args->words.at[0]);
     choice->words = args->words.at + (choice->named ? 1 : 0);
     int status = 0;
     for (size_t i = choice->named ? 1 : 0; i < args->words.count && status == 0; i++)
@@ -112,7 +139,7 @@ static int act_and_free(const struct world *world, const struct args *args, choi
 {
     if (status == 0)
         status = find_sessions(world, args, choice);
-    if (status == 0)
+    if (status == 0 && !choice->is_idle)
         status = act(world, args, choice);
     tree_free(&choice->before);
     tree_free(&choice->after);

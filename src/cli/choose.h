@@ -16,6 +16,7 @@ struct choice {
     const struct record *named; /* by the first word, in any workspace; NULL: none */
     VEC(const char *) paths;    /* the other words, relative to the workspace … */
     const char *const *words;   /* … and as they were typed */
+    bool is_idle;               /* the first word names a run that changed nothing: nothing is left to do */
     int folder_fd;              /* of the opened session */
     int deciding_fd;            /* choose_alone(): others decide nothing meanwhile */
     struct tree before, after;

@@ -6,6 +6,7 @@
 
 #include "base/fd.h"
 #include "cli/commands.h"
+#include "cli/destination.h"
 #include "cli/say.h"
 #include "session/hook.h"
 #include "session/run.h"
@@ -106,6 +107,53 @@ static void run_hook(const struct world *world, const char *command, const struc
         say_problem(world, arena_printf(arena, "the --on-exit command ended with status %d", status), NULL);
 }
 
+/* --- --session-file --------------------------------------------------------------------------------------------------- */
+
+/*
+ * A script reads the name of its own session there, and acts on that session. The file is empty until the session has its name, so that no name of an
+ * earlier run is read, and it must lie where no run can write: a command could name another session, whose work the script would deliver or throw away.
+ */
+struct session_file {
+    const struct world *world;
+    const struct run *run;
+    const char *asked;   /* as it was typed; NULL: none */
+    struct loaded *here; /* the directory in which it was typed: with --branch the run has another one */
+};
+
+static int session_file_write(struct session_file *file, const char *text, struct err *err)
+{
+    auto_buf struct buf bytes = {0};
+    buf_add_str(&bytes, text);
+    return destination_write(&file->here->arena, &file->here->request, file->asked, &bytes, err);
+}
+
+static int session_file_name(void *context, const char *session, struct err *err)
+{
+    struct session_file *file = context;
+    const struct outside outside = caller_outside(&file->world->caller, &file->run->loaded.plan);
+    const char *const files[] = {load_path(&file->here->arena, &file->here->request, file->asked), NULL};
+    const char *const texts[] = {NULL};
+    if (outside_check(&outside, files, texts, err) < 0)
+        return -1;
+    return session_file_write(file, arena_printf(&file->here->arena, "%s\n", session), err);
+}
+
+/* Returns 0, or the exit status after saying what is wrong. */
+static int session_file_begin(struct session_file *file, struct run_request *request)
+{
+    struct err err = {0};
+    if (!file->asked)
+        return 0;
+    int status = load_request(&file->world->caller, file->here);
+    if (status)
+        return status;
+    request->begun = session_file_name;
+    request->watcher = file;
+    return session_file_write(file, "", &err) < 0 ? say_refused(file->world, &err) : 0;
+}
+
+/* --- the verb ----------------------------------------------------------------------------------------------------------- */
+
 int cmd_run(const struct world *world, const struct args *args)
 {
     if (!*args->command && (args->rules.count || args->verb_is_named))
@@ -126,13 +174,18 @@ int cmd_run(const struct world *world, const struct args *args)
     world_set_speaker(&quiet);
     quiet.speaker.is_quiet = args->flags & (FLAG(QUIET) | FLAG(JSON));
     struct run run;
+    auto_loaded struct loaded here = {0};
+    struct session_file file = {world, &run, args->session_file, &here};
+    int status = session_file_begin(&file, &request);
+    if (status)
+        return status;
     run_command(&quiet.caller, &request, &run);
     if (run.result.loaded) {
         summary_print(world, args, &run.result.summary);
         if (args->on_exit && !run.refuses_outside)
             run_hook(world, args->on_exit, &run.result.summary);
     }
-    int status = run.result.summary.status;
+    status = run.result.summary.status;
     run_finish(&run);
     return status;
 }

@@ -8,14 +8,13 @@ const struct verb_entry verb_table[] = {
         .run = cmd_run,
         .repairs = true,
         .flags = FLAG(POLICY) | FLAGS_MODES | FLAG(BRANCH) | FLAG(CHECKPOINT) | FLAG(KEEP_FLAGGED) |
-                 FLAGS_ENDING | FLAG(VERSION),
+                 FLAGS_ENDING | FLAG(SESSION_FILE) | FLAG(VERSION),
         .takes_command = true,
         .summary = "run CMD (the default)",
         .usage = "bawn [run] [MODE]... [--RULE OBJECT]... [--] CMD...\n"
                  "\n"
-                 "Run CMD in the sandbox. Flags after the name of CMD belong to CMD, as in\n"
-                 "  bawn --read ~/datasets claude --dangerously-skip-permissions\n"
-                 "`bawn help rules` lists --read and the other rules.\n"
+                 "Run CMD in the sandbox: bawn --read ~/data claude --dangerously-skip-permissions\n"
+                 "Flags after the name of CMD belong to CMD. `bawn help rules` lists the rules.\n"
                  "\n"
                  "  --review[=all]      keep changes (=all: of every file) aside for `bawn review`\n"
                  "  --branch NAME       work on this git branch, in a worktree that bawn makes\n"
@@ -30,6 +29,7 @@ const struct verb_entry verb_table[] = {
                  "  --log-exec          record which programs run, for `bawn log`\n"
                  "  --on-exit COMMAND   run COMMAND on the host afterwards\n"
                  "  --quiet, --json     no line at the start; at the end none, or one of JSON\n"
+                 "  --session-file FILE  write the session's name into FILE, for a script\n"
                  "  --nested            let CMD make namespaces; no Landlock; implies --review=all\n"
                  "  --walls SET         namespaces or landlock (the default where there are none)\n"
                  "  --degrade=WALL      go on if landlock, seccomp, root or memory is missing\n"

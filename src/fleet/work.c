@@ -67,13 +67,14 @@ struct worker {
     struct err *err;
 };
 
-static void note_session(void *context, const char *session)
+static int note_session(void *context, const char *session, struct err *err not_used)
 {
     const struct worker *worker = context;
     const struct new_file file = {
         .temporary = ".new", .bytes = session, .size = strlen(session), .mode = 0600};
-    if (replace_file(worker->attempt.folder_fd, "session", &file) < 0)
-        return; /* an attempt that is killed then leaves its changes waiting */
+    int ignored = replace_file(worker->attempt.folder_fd, "session", &file);
+    (void)ignored; /* without it, an attempt that is killed leaves its changes waiting */
+    return 0;
 }
 
 /* Removes the copies that an earlier attempt left. A result that was set aside keeps its copy. */

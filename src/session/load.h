@@ -37,7 +37,9 @@ struct run_request {
     const char *on_exit;    /* a command for the end, which the caller starts; NULL: none */
     bool (*may_begin)(
         void *context); /* is asked when the plan is made, before anything else begins; or NULL */
-    void (*begun)(void *context, const char *session); /* is told the name of the session; or NULL */
+    int (*begun)(
+        void *context, const char *session,
+        struct err *err); /* is told the name of the session; if it fails, the run is refused; or NULL */
     void (*ended)(
         void *context);       /* the command has ended, and takes nothing that another could want; or NULL */
     void *watcher;            /* the context of all three */

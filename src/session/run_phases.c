@@ -25,8 +25,11 @@
 #include "session/upkeep.h"
 #include "supervise/helper.h"
 
-/* If the session has no folder, the run goes on without a journal, and the user is told. */
-static void begin_session(struct run *run)
+/*
+ * If the session has no folder, the run goes on without a journal, and the user is told. Fails only if the caller could not take the name of the
+ * session.
+ */
+static int begin_session(struct run *run, struct err *err)
 {
     const struct loaded *loaded = &run->loaded;
     struct arena *arena = loaded->policy.arena;
@@ -35,14 +38,14 @@ static void begin_session(struct run *run)
     const char *workspace =
         loaded->policy.workspaces.count ? loaded->policy.workspaces.at[0].path : loaded->request.directory;
     struct session *session = &run->session;
-    struct err err = {0};
-    if (session_begin(arena, state, workspace, session, &err) < 0 ||
-        outside_record(state, &loaded->plan, &err) < 0)
-        caller_say_err(&run->caller, &err);
+    struct err why = {0};
+    if (session_begin(arena, state, workspace, session, &why) < 0 ||
+        outside_record(state, &loaded->plan, &why) < 0)
+        caller_say_err(&run->caller, &why);
     control_announce(session->folder_fd);
     run_journal_start(run, workspace);
-    if (run->request.begun && session->name)
-        run->request.begun(run->request.watcher, session->name);
+    return run->request.begun && session->name ? run->request.begun(run->request.watcher, session->name, err)
+                                               : 0;
 }
 
 static void report_home(struct run *run, const struct err *err)
@@ -147,8 +150,8 @@ static bool captures_before_launch(const struct run *run)
 
 static int begin_capture(struct run *run, struct err *err)
 {
-    if (run->session.folder_fd < 0)
-        begin_session(run);
+    if (run->session.folder_fd < 0 && begin_session(run, err) < 0)
+        return -1;
     if (run->request.trial_state && !run->request.discard)
         return 0;
     int result = capture_begin(&run->caller, &run->loaded, &run->amendments, &run->session, &run->request,
@@ -229,8 +232,9 @@ int run_prepare(struct run *run, struct err *err)
     if (run->later_fd >= 0)
         loop_add(&run->loop, run->later_fd, POLLIN, do_later, run);
     clock_gettime(CLOCK_MONOTONIC, &run->began);
-    if (run->loaded.plan.request.on == ON_LANDLOCK)
-        begin_session(run); /* its folder has the command's temporary files */
+    /* Its folder has the command's temporary files. */
+    if (run->loaded.plan.request.on == ON_LANDLOCK && begin_session(run, err) < 0)
+        return -1;
     if (captures_before_launch(run) && begin_capture(run, err) < 0)
         return -1;
     run->refuses_outside = run_check_outside(run, err) < 0;
@@ -371,8 +375,9 @@ int run_start(struct run *run, struct err *err)
 
 void run_failed(struct run *run, const struct err *err)
 {
-    if (run->session.folder_fd < 0)
-        begin_session(run);
+    struct err why;
+    if (run->session.folder_fd < 0 && begin_session(run, &why) < 0)
+        caller_say_err(&run->caller, &why);
     journal_event(&run->session.journal, "failed", "why", err->message);
     caller_say_err(&run->caller, err);
 }

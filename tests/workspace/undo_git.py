@@ -364,9 +364,8 @@ def test_after_nothing(place):
     assert "after-nothing-2 changed nothing" in text, text
     same(project.bawn("undo", "nosuch", status=2),
          f"bawn: nosuch is neither a session nor a path in {project.path}. `bawn sessions` lists the sessions.\n")
-    for verb in ("undo", "diff"):
-        same(project.bawn(verb, "after-nothing-2", status=2),
-             "bawn: there is no record of changes by after-nothing-2. `bawn sessions` lists the sessions.\n")
+    same(project.bawn("undo", "after-nothing-2", status=2),
+         "bawn: there is no record of changes by after-nothing-2. `bawn sessions` lists the sessions.\n")
     project.bawn("undo", "after-nothing-1")
     same(project.read("a"), "one\n")
     project.inside("cat a")
