@@ -193,7 +193,7 @@ _bawn() {
         undo) flags+=' --to --list --prune --yes --merge --force' ;;
         log) flags+=' --denied --net --files --exec --asked --since --grep --follow --report --verify --json' ;;
         profiles) flags+=' --json --guide' ;;
-        doctor) flags+=' --json' ;;
+        doctor) flags+=' --storage --json' ;;
         prove) flags+=" --json --follow --report --log-exec $rules" ;;
         fleet) flags+=" --engine --jobs --out --json --all --yes --allow-risky --merge --markers --ours --theirs $rules" ;;
         esac

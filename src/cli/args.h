@@ -58,6 +58,7 @@
     PLAIN(ASK, "--ask", NULL)                                                                                \
     PLAIN(STRICT, "--strict", NULL)                                                                          \
     PLAIN(GUIDE, "--guide", NULL)                                                                            \
+    PLAIN(STORAGE, "--storage", NULL)                                                                        \
     VALUED(AGENT, "--agent", agent, "the name of an agent", false)                                           \
     VALUED(WALLS, "--walls", walls, "namespaces or landlock", false)                                         \
     VALUED(BRANCH, "--branch", branch, "the name of a branch", false)                                        \
@@ -73,8 +74,8 @@
     VALUED(BECAUSE, "--because", because, "a text", false)                                                   \
     VALUED(WAIT, "--wait", wait, "a length of time", false)                                                  \
     VALUED(ON_EXIT, "--on-exit", on_exit, "a command", false)                                                \
-    VALUED(ENGINE, "--engine", engine, "the name of an engine", false)                                       \
     VALUED(SESSION_FILE, "--session-file", session_file, "a file", false)                                    \
+    VALUED(ENGINE, "--engine", engine, "the name of an engine", false)                                       \
     VALUED(JOBS, "--jobs", jobs, "a number", false)                                                          \
     VALUED(OUT, "--out", out, "a folder", false)                                                             \
     SET(REVIEW_ALL) /* --review=all */                                                                       \

@@ -13,8 +13,8 @@ const struct verb_entry verb_table[] = {
         .summary = "run CMD (the default)",
         .usage = "bawn [run] [MODE]... [--RULE OBJECT]... [--] CMD...\n"
                  "\n"
-                 "Run CMD in the sandbox: bawn --read ~/data claude --dangerously-skip-permissions\n"
-                 "Flags after the name of CMD belong to CMD. `bawn help rules` lists the rules.\n"
+                 "Run CMD in the sandbox. Flags after CMD are its own. Rules: `bawn help rules`.\n"
+                 "  bawn --read ~/datasets claude --dangerously-skip-permissions\n"
                  "\n"
                  "  --review[=all]      keep changes (=all: of every file) aside for `bawn review`\n"
                  "  --branch NAME       work on this git branch, in a worktree that bawn makes\n"
@@ -453,16 +453,18 @@ const struct verb_entry verb_table[] = {
     {
         .name = "doctor",
         .run = cmd_doctor,
-        .flags = FLAG(JSON),
+        .flags = FLAG(JSON) | FLAG(STORAGE),
         .summary = "check this machine",
-        .usage = "bawn doctor [--json]\n"
+        .usage = "bawn doctor [--storage] [--json]\n"
                  "\n"
                  "Test which walls this machine supports. Each problem is followed by its fix, as\n"
                  "shell commands. Changes nothing. Exit status 1 if bawn would refuse to run.\n"
                  "\n"
-                 "  --json    print the results as JSON\n"
+                 "  --storage   list what bawn stores instead: where, how large, how to delete it\n"
+                 "  --json      print the results as JSON\n"
                  "\n"
                  "  bawn doctor\n"
+                 "  bawn doctor --storage\n"
                  "  bawn doctor --json | jq '.walls[] | select(.state != \"ok\")'\n",
     },
     {

@@ -142,3 +142,38 @@ stands_in() {
     [[ "$output" == *", inside bawn"* ]]
     [[ "$output" == *"this is already a bawn sandbox"* ]]
 }
+
+@test "--storage: what bawn stores, as large as du says, and the command that it prints deletes it" {
+    command -v jq >/dev/null || skip 'needs jq'
+    run "$BAWN" doctor --storage
+    [ "$status" -eq 0 ] && [ "$output" = 'bawn has stored nothing here.' ]
+    export XDG_DATA_HOME="$HOME/my \$data"
+    "$BAWN" --review --net off -- sh -c 'echo changed >file; echo kept >~/kept'
+    "$BAWN" doctor --storage --json >"$HOME/json"
+    [ "$(jq -r .schema "$HOME/json")" = bawn.storage ]
+    [ "$(jq -r '.directories | map(.path) | join(":")' "$HOME/json")" = "$XDG_DATA_HOME/bawn:$HOME/.local/state/bawn" ]
+    for i in 0 1; do
+        path=$(jq -r ".directories[$i].path" "$HOME/json")
+        [ "$(jq ".directories[$i].bytes" "$HOME/json")" -eq "$(du -s -B1 "$path" | cut -f1)" ]
+        [ "$(jq ".directories[$i] | .bytes - ([.parts[].bytes] | add)" "$HOME/json")" -eq 0 ]
+    done
+    [ "$(jq '.bytes - ([.directories[].bytes] | add)' "$HOME/json")" -eq 0 ]
+    [ "$(jq -r '[.directories[] | .whole, .parts[].whole] | unique | join(" ")' "$HOME/json")" = true ]
+    run "$BAWN" doctor --storage
+    [[ "$output" == *"~/my \$data/bawn  "* && "$output" == *"  homes "* && "$output" == *"  sessions "* ]]
+    sh -c "$(grep -E '^    rm -rf -- ' <<<"$output")"
+    [ ! -e "$XDG_DATA_HOME/bawn" ] && [ ! -e "$HOME/.local/state/bawn" ] && [ -d "$XDG_DATA_HOME" ]
+    run "$BAWN" doctor --storage
+    [ "$output" = 'bawn has stored nothing here.' ]
+}
+
+@test "--storage: what an agent left in its home is counted as far as it can be, through no link" {
+    command -v jq >/dev/null || skip 'needs jq'
+    "$BAWN" --net off -- sh -c 'ln -s / ~/all; mkdir ~/usual'
+    [ "$("$BAWN" doctor --storage --json | jq '.directories[0].whole')" = true ] # the control
+    [ "$("$BAWN" doctor --storage --json | jq .bytes)" -lt 10000000 ]
+    "$BAWN" --net off -- sh -c 'cd ~; i=0; while [ $i -lt 300 ]; do mkdir d && cd d || exit; i=$((i + 1)); done'
+    [ "$("$BAWN" doctor --storage --json | jq -r '.directories[0] | .whole, .trouble' | xargs)" = 'false directories are nested too deep to be counted' ]
+    run "$BAWN" doctor --storage
+    [[ "$output" == *"/.local/share/bawn  at least "* ]]
+}
