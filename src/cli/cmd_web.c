@@ -67,6 +67,7 @@ int cmd_web(const struct world *world, const struct args *args)
         return EXIT_REFUSED;
     }
     vec_push(&words, program);
+    vec_push(&words, process_own_path(&arena)); /* bawn-web may be installed elsewhere, beside no bawn */
     for (size_t i = 0; i < args->words.count; i++)
         vec_push(&words, args->words.at[i]);
     vec_push(&words, NULL);

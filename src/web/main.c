@@ -25,7 +25,8 @@
 #include "web/visit.h"
 
 struct options {
-    uint16_t port; /* 0: any */
+    const char *bawn; /* the path of the bawn that became this program */
+    uint16_t port;    /* 0: any */
     const char *unix_path;
     bool opens;
 };
@@ -48,8 +49,12 @@ static int fail(const struct err *err)
 
 static int parse(char **arguments, struct options *options, struct err *err)
 {
-    *options = (struct options){.opens = true};
-    for (char **at = arguments + 1; *at; at++) {
+    if (!*arguments || !arguments[1] || *arguments[1] != '/') {
+        err_set(err, "bawn-web is started by bawn");
+        return err_hint(err, "type `bawn web`");
+    }
+    *options = (struct options){.bawn = arguments[1], .opens = true};
+    for (char **at = arguments + 2; *at; at++) {
         if (strcmp(*at, "--no-open") == 0) {
             options->opens = false;
         } else if (strcmp(*at, "--port") == 0 && at[1]) {
@@ -111,22 +116,8 @@ static const char *make_name(struct arena *arena, struct err *err)
                                         : arena_printf(arena, "bawn-%.*s.localhost", NAME_DIGITS, number);
 }
 
-/* bawn lies beside this program, or one directory beside it: libexec and bin. */
-static const char *find_bawn(struct arena *arena)
-{
-    const char *own = process_own_path(arena);
-    const char *slash = own ? strrchr(own, '/') : NULL;
-    static const char *const places[] = {"bawn", "../bin/bawn"};
-    for (size_t i = 0; slash && i < array_len(places); i++) {
-        const char *path = arena_printf(arena, "%.*s/%s", (int)(slash - own), own, places[i]);
-        if (access(path, X_OK) == 0)
-            return path;
-    }
-    return NULL;
-}
-
-static int find_place(const struct caller *caller, struct loaded *loaded, struct web_place *ret_place,
-                      struct err *err)
+static int find_place(const struct caller *caller, const char *bawn, struct loaded *loaded,
+                      struct web_place *ret_place, struct err *err)
 {
     struct arena *arena = &loaded->arena;
     if (load_request(caller, loaded))
@@ -136,12 +127,12 @@ static int find_place(const struct caller *caller, struct loaded *loaded, struct
         .home = loaded->request.home,
         .state = state,
         .store = load_store(loaded, arena),
-        .bawn = find_bawn(arena),
+        .bawn = bawn,
         .started_in = loaded->request.directory,
         .policy = arena_printf(arena, "%s/bawn/policy.bawn", loaded->request.starts[START_CONFIG]),
     };
-    if (!ret_place->bawn)
-        return err_set(err, "the program bawn is not beside bawn-web");
+    if (access(bawn, X_OK) < 0)
+        return err_sys(err, errno, "cannot run %s", bawn);
     /* Landlock's rules are about what is there. */
     if (directories_make(arena_printf(arena, "%s/bawn/sessions", state), err) < 0 ||
         directories_make(ret_place->store, err) < 0 || secret_make(ret_place->token, err) < 0)
@@ -175,7 +166,7 @@ static int serve(const struct caller *caller, const struct options *options, str
     static struct web_place place;
     struct err err = {0};
     int ends[2];
-    if (find_place(caller, loaded, &place, &err) < 0)
+    if (find_place(caller, options->bawn, loaded, &place, &err) < 0)
         return *err.message ? fail(&err) : EXIT_BAD_INPUT;
     actor_block_signals(); /* from here on there is something to clean up */
     uint16_t port = options->port;
