@@ -102,6 +102,10 @@ install: ## install into PREFIX (/usr/local), below DESTDIR if that is set
 	@"$(TOP)/tools/build" --prefix "$(PREFIX)" "$(BUILD)" $(MESON_FLAGS)
 	@"$(TOP)/tools/install" "$(BUILD)" "$(DESTDIR)"
 
+.PHONY: uninstall
+uninstall: ## remove what `make install` with the same PREFIX and DESTDIR has installed; it builds nothing
+	@"$(TOP)/tools/uninstall" "$(PREFIX)" "$(DESTDIR)"
+
 .PHONY: dist
 dist: ## the archives of a release in build/dist: the source, and static programs that need no libc
 	@"$(TOP)/tools/dist" "$(BUILD)/dist"
