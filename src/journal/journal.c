@@ -202,6 +202,7 @@ static const struct kind {
     {"allowed", NULL, ORDINARY},
     {"published", NULL, ORDINARY},
     {"published-port", NULL, ORDINARY},
+    {"serves", NULL, ORDINARY},
     {"connected", NULL, ORDINARY},
     {"unreachable", NULL, ORDINARY},
     {"secret", NULL, ORDINARY},

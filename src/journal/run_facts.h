@@ -23,6 +23,8 @@ struct used_host {
 };
 typedef VEC(struct used_host) used_list;
 
+typedef VEC(uint16_t) port_list;
+
 /* A decoy (plan/decoys.h) that was opened. */
 struct fired {
     const char *path;    /* inside: the decoy's file, or its folder */

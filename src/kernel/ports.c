@@ -139,7 +139,7 @@ int port_receive(int channel_fd, struct port_request *ret_message, int *ret_fd)
     ssize_t got = passing_receive(channel_fd, &message, sizeof(message), &fd);
     if (got <= 0)
         return (int)got;
-    if (got != sizeof(message) || message.kind > PORT_QUESTIONS) {
+    if (got != sizeof(message) || message.kind > PORT_REFUSALS) {
         fd_close(fd);
         errno = EPROTO;
         return -1;

@@ -2,7 +2,7 @@
  * Messages that carry a descriptor from one process to another (passing.c), and what they are mostly used for (ports.c):
  * sockets that a process in the sandbox's network namespace makes for a process outside. Both speak over a channel
  * (SOCK_SEQPACKET) in messages of one size; the reply carries the socket. Everything received is checked, because the other end
- * is in the sandbox.
+ * is in the sandbox. listening.c: who listens at localhost, and who was refused there.
  */
 #pragma once
 
@@ -43,6 +43,8 @@ enum port_kind {
     PORT_CONNECTION,    /* TCP, connecting to an address inside */
     PORT_ARRIVAL,       /* no request: a connection from inside to the address, without a namespace */
     PORT_QUESTIONS,     /* no request: a program's socket for DNS, whose messages keep their bounds */
+    PORT_SERVERS,       /* no request: what the supervisor asks for servers inside (listening.c) */
+    PORT_REFUSALS,      /* no request: where it hears of refused connections (listening.c) */
 };
 
 /* The address of the resolver inside: the first of those that stand for names (198.18.0.0/15). */
@@ -83,3 +85,23 @@ int port_receive(int channel_fd, struct port_request *ret_message, int *ret_fd) 
 
 /* Answers one request with a new socket. Returns as port_receive. */
 int port_serve(int channel_fd) must_check;
+
+/* --- listening.c --- */
+
+/* A socket that is asked for the servers of this process's network, wherever the answer is read. Returns -1 with errno. */
+int port_open_servers(void);
+
+/* Gets each port at which a server takes connections to localhost over TCP; a server may come twice. */
+typedef void port_seen(void *self, uint16_t port);
+
+/* Asks for all such servers, or for those at one port. Uses the stack alone. Returns false if the kernel does not say, or names too many. */
+bool port_list_servers(int servers_fd, uint16_t only, port_seen *seen, void *self);
+
+/*
+ * A socket of this process's network that receives the kernel's refusals of connections to 127.0.0.1, and nothing else. It takes CAP_NET_RAW in
+ * the network's user namespace. Returns -1 with errno.
+ */
+int port_open_refusals(void);
+
+/* The port of the next refused connection. Does not wait. */
+bool port_take_refusal(int refusals_fd, uint16_t *ret_port);

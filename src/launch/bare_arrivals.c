@@ -296,6 +296,7 @@ int bare_network_begin(struct bare *bare, int channel_fd, struct err *err)
 {
     static struct bare_network network; /* the judge's thread uses it until the process ends */
     network.channel_fd = channel_fd;
+    network.report_fd = bare->report_fd;
     network.is_by_name = ports_by_name(bare->launch->operations);
     network.is_of_the_host = ports_host_network(bare->launch->operations);
     if (listen_somewhere(&network) < 0)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #include "launch/bare_sockets.h"
 
@@ -79,6 +80,15 @@ static void keep_address(const struct socket_address *address, struct sockaddr_i
     memcpy(ret_kept, &address->any, *ret_size);
 }
 
+/* Few, so that the judge never waits for the supervisor to read them. */
+static void report_port(struct bare_network *network, enum report_kind kind, uint16_t port)
+{
+    enum { REPORTS = 16 };
+    struct report report = {.kind = kind, .status = port};
+    if (network->reports < REPORTS && write(network->report_fd, &report, sizeof(report)) == sizeof(report))
+        network->reports++;
+}
+
 /* A connection to a server of the same run. */
 static int connect_within(struct bare_network *network, const struct judged_call *call,
                           struct kept_socket *kept, uint16_t port)
@@ -86,8 +96,10 @@ static int connect_within(struct bare_network *network, const struct judged_call
     struct sockaddr_storage address;
     socklen_t size = bare_own_address(network, kept, port, &address);
     bool is_blocking = bare_is_blocking(kept);
-    if (!bare_has_server(network, port))
+    if (!bare_has_server(network, port)) {
+        report_port(network, REPORT_MISSED, port);
         return ECONNREFUSED;
+    }
     int errnum = bare_connect_copy(kept, (struct sockaddr *)&address, size);
     if (errnum == EINPROGRESS && is_blocking)
         return bare_await(network, call, kept, AWAITS_PEER);
@@ -303,6 +315,7 @@ int bare_listen(const struct bare *bare, const struct judged_call *call)
         kept->holder = bare_process_of(call);
         kept->held_as = (int)call->arguments[0];
         vec_push(&bare->network->listening, kept->inode);
+        report_port(bare->network, REPORT_SERVES, kept->listening);
     }
     return errnum;
 }

@@ -136,6 +136,8 @@ struct bare_network {
     VEC(struct outgoing) outgoing;
     VEC(struct waiting_connection) waiting;
     struct arena arena;            /* the keys of `open` */
+    int report_fd;                 /* of the warden */
+    unsigned reports;              /* that were written to it from here */
     struct map open;               /* endpoints to which connections may be made */
     VEC(uint64_t) listening;       /* inodes of sockets that listen at a port of the run */
     int64_t last_look;             /* at them, in milliseconds */

@@ -87,6 +87,8 @@ struct launch {
 enum report_kind {
     REPORT_FAILED,  /* the sandbox could not be raised, or the command not be started: `err`, `status` */
     REPORT_STOPPED, /* it was stopped by `status`, a signal */
+    REPORT_SERVES,  /* without namespaces: a server listens at `status`, a port of localhost */
+    REPORT_MISSED,  /* the same: no server of the run listens there, and a program looked for one */
     REPORT_TOUCHED, /* a decoy was read or listed: `status`, its index */
     REPORT_ENDED,   /* it ended: `status` as wait() has it */
 };

@@ -213,6 +213,11 @@ void briefing_add(const struct plan *plan, bool is_kept_aside, struct buf *out)
                    bawn);
     else
         buf_add_str(out, "\nOther names do not resolve.\n");
+    if (strcmp(net, "open") != 0)
+        buf_add_str(
+            out, "\n`localhost` is this sandbox's own. The person does not see a server of yours there: tell "
+                 "them its port and\n`bawn publish PORT`. A database or another service on the person's "
+                 "localhost refuses connections here,\nunless they start bawn with `--host-port PORT`.\n");
     add_requests(plan, out);
     add_forges(plan, out);
     add_ssh_keys(plan, out);

@@ -30,6 +30,7 @@ static const struct {
      "{host}[:{port}][ at {address}]: sent {sent} bytes, received {received}, in {milliseconds} ms"},
     {"published", EVENT_NET, "port {port}[ by {address}]"},
     {"published-port", EVENT_NET, "port {port}"},
+    {"serves", EVENT_NET, "port {port} of the sandbox's own localhost"},
     {"allowed", EVENT_NET, "{host}[ for {for}]"},
     {"asked", EVENT_ASKED,
      "question {id}: {kind} {object}, by {program}[ ({pid})][, because: {because}][; {warning}]"},

@@ -261,6 +261,9 @@ static void add_commands(struct lines *lines)
         add_next(lines, &is_first, command, "from now on");
         offered++;
     }
+    for (size_t i = 0; i < summary->servers->count; i++)
+        add_next(lines, &is_first, arena_printf(lines->arena, "bawn --publish %u", summary->servers->at[i]),
+                 i ? NULL : "shows the server inside on this machine, next time");
     if (summary->held)
         add_next(lines, &is_first, arena_printf(lines->arena, "bawn held %s", summary->session), NULL);
     if (summary->left->list.count) {
@@ -277,8 +280,8 @@ static void add_commands(struct lines *lines)
 static bool is_worth_telling(const struct run_summary *summary)
 {
     return summary->changed->count || summary->changed->mode == RECORD_DISCARD || summary->refused_in_all ||
-           summary->unreachable->count || summary_count_alarms(summary) || summary->left->list.count ||
-           summary->milliseconds / 1000 >= WORTH_TELLING_SECONDS;
+           summary->unreachable->count || summary->servers->count || summary_count_alarms(summary) ||
+           summary->left->list.count || summary->milliseconds / 1000 >= WORTH_TELLING_SECONDS;
 }
 
 void run_summary_add_text(const struct run_summary *summary, const struct style *style, struct buf *out)

@@ -43,6 +43,12 @@ static void add_strings(struct json *json, const struct run_summary *summary)
         json_str(json, NULL, summary->leaked->at[i].what);
     if (summary->leaked->count)
         json_close(json, ']');
+    if (summary->servers->count)
+        json_open(json, "unpublished", '[');
+    for (size_t i = 0; i < summary->servers->count; i++)
+        json_int(json, NULL, summary->servers->at[i]);
+    if (summary->servers->count)
+        json_close(json, ']');
     json_open(json, "given_up", '[');
     for (size_t i = 0; i < summary->plan->given_up.count; i++)
         json_str(json, NULL, wall_name(summary->plan->given_up.at[i].wall));

@@ -39,6 +39,7 @@ struct run_summary {
     const misused_list *misused;
     const leaked_list *leaked;
     const refused_key_list *refused_keys;
+    const port_list *servers;      /* inside, that nobody could reach from this machine */
     const struct home_files *left; /* new files in the private home */
 };
 

@@ -81,12 +81,13 @@ static int run_alone(const struct git_asker *asker, const struct git_errand *err
                             .terminal_fd = -1,
                             .own_group = true,
                             .seconds = errand->seconds};
+    struct localhost localhost = LOCALHOST_NONE;
     struct foreground foreground = FOREGROUND_NONE;
     foreground.launch = &launch;
     foreground.launched = &launched;
     foreground.loop = &loop;
     bool has_run = launch_start(&launch, &launched, &err) == 0 &&
-                   supervise(&foreground, &standstill, &tripwires, &outcome, &err) == 0;
+                   supervise(&foreground, &standstill, &tripwires, &localhost, &outcome, &err) == 0;
     if (is_bare)
         remove_scratch(&loaded.arena, scratch);
     return has_run ? outcome.status : EXIT_REFUSED;

@@ -272,7 +272,8 @@ static void carry_out_plan(struct run *run)
     block_ending_signals(&run->signals);
     run->has_signals = true;
     if (prepared == 0) {
-        prepared = supervise(&run->foreground, &run->guard.standstill, &run->guard.tripwires, &outcome, &err);
+        prepared = supervise(&run->foreground, &run->guard.standstill, &run->guard.tripwires,
+                             &run->network.localhost, &outcome, &err);
         run->launched.has_ended = prepared == 0;
         trace_point(trace, "outside", "the command has ended");
         tell_ended(run);
@@ -449,6 +450,7 @@ void run_finish(struct run *run)
 {
     changed_free(&run->result.changed);
     home_files_free(&run->result.left);
+    vec_free(&run->result.servers);
     if (run->has_guard)
         tripwires_free(&run->guard.tripwires);
     if (run->has_network)

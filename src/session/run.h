@@ -31,6 +31,7 @@ struct run_result {
     struct run_summary summary;  /* includes the exit status */
     struct changed changed;
     struct home_files left; /* found only if a person reads it */
+    port_list servers;
 };
 
 /*
@@ -50,9 +51,10 @@ struct run {
     struct launched launched;
     struct loop loop;
     struct foreground foreground;
-    unsigned asks_next; /* a question that came while a prompt was on the terminal; 0: none */
-    bool has_title;     /* the terminal's title names a question, or has a sentence */
-    unsigned told;      /* sentences that were told at once */
+    unsigned asks_next;     /* a question that came while a prompt was on the terminal; 0: none */
+    bool has_title;         /* the terminal's title names a question, or has a sentence */
+    unsigned told;          /* sentences that were told at once */
+    bool told_localhost[2]; /* of each kind, on the terminal */
     struct session session;
     struct secrets secrets; /* values of the caller's variables, redacted in the journal */
     struct home home;

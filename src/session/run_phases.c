@@ -411,6 +411,8 @@ void run_end(struct run *run, struct outcome outcome)
     const struct caller *caller = &run->caller;
     const struct speaker *speaker = caller->speaker;
     struct later later;
+    run->network.noticed = NULL; /* the summary has it */
+    network_servers(&run->network, &result->servers);
     run->caller.speaker = later_begin(&later, speaker);
     result->summary = (struct run_summary){
         .plan = &run->loaded.plan,
@@ -425,6 +427,7 @@ void run_end(struct run *run, struct outcome outcome)
         .misused = &run->vault.misused,
         .leaked = &run->vault.leaked,
         .refused_keys = &run->signing.refused,
+        .servers = &result->servers,
         .left = &result->left,
     };
     control_remove(run->session.folder_fd); /* nobody would answer there from now on */

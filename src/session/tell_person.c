@@ -241,8 +241,35 @@ static void settle_questions(void *context)
     tell_settled(context);
 }
 
+/* A line, once for each kind of them: what helps in a terminal, while the command runs. The summary at the end has all. */
+static void tell_localhost(void *context, enum localhost_kind kind, uint16_t port)
+{
+    struct run *run = context;
+    const struct speaker *speaker = run->caller.speaker;
+    auto_arena struct arena arena = {0};
+    if (run->launch.terminal_fd < 0 || !speaker->is_read || speaker->is_quiet || run->told_localhost[kind] ||
+        run->foreground.prompt || foreground_is_drawn_on(&run->foreground))
+        return;
+    run->told_localhost[kind] = true;
+    const char *line =
+        kind == LOCALHOST_SERVES
+            ? arena_printf(
+                  &arena,
+                  "bawn: localhost:%u is inside the sandbox; `bawn publish %u` in another terminal opens "
+                  "it on this machine\n",
+                  port, port)
+            : arena_printf(
+                  &arena,
+                  "bawn: localhost:%u was refused: localhost inside is the sandbox's own; start with "
+                  "`--host-port %u` to reach this machine's\n",
+                  port, port);
+    process_write_aside(run->launch.terminal_fd, line);
+}
+
 void tell_begin(struct run *run)
 {
+    run->network.noticed = tell_localhost;
+    run->network.noticed_self = run;
     run->asking.shown = notify_question;
     run->asking.settled = settle_questions;
     run->asking.context = run;

@@ -13,7 +13,7 @@
 
 #include "session/run.h"
 
-/* From now on a person hears of questions. The run's asking has begun. */
+/* From now on a person hears of questions, and of a localhost that is not the one that was meant. The run's asking has begun. */
 void tell_begin(struct run *run);
 
 /* The same for a printable sentence that asks for nothing: what happened to a file of the user's. The first ones of a run; all are said at the end. */

@@ -90,6 +90,20 @@ static void connection_held(void *self, const char *host, const char *port, int 
     arena_free(&arena);
 }
 
+/* Only what is inside: whether a server of this machine has a port is nothing for a program inside. */
+static void add_servers(const struct network *network, struct buf *out)
+{
+    auto_vec port_list ports = {0};
+    if (network)
+        network_servers(network, &ports);
+    vec_each (const uint16_t, port, &ports)
+        buf_printf(
+            out,
+            "A server listens at localhost:%u in this sandbox. The person does not see it before port %u is "
+            "published: `ask` for that, or tell them `bawn publish %u`.\n",
+            *port, *port, *port);
+}
+
 static void reply_status(const struct asking *asking, int client, bool is_of_given)
 {
     auto_buf struct buf text = {0};
@@ -97,6 +111,8 @@ static void reply_status(const struct asking *asking, int client, bool is_of_giv
         broker_given(&asking->broker, STATUS_LARGEST, &text);
     else
         broker_status(&asking->broker, now_seconds(), &text);
+    if (!is_of_given)
+        add_servers(asking->network, &text);
     size_t size = text.size < STATUS_LARGEST ? text.size : STATUS_LARGEST;
     if (send(client, buf_text(&text), size, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
         return; /* it is gone, and needs no word */

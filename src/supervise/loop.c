@@ -91,17 +91,27 @@ static bool is_time_to_look(struct loop_look *look, int *ret_milliseconds)
     return is_time;
 }
 
-/* As poll(), and looks meanwhile. Returns 0 with *ret_has_changed as soon as a look says so. A patience of -1 has no end. */
-static int poll_looking(struct loop_look *look, struct pollfd *ready, size_t count, int patience,
-                        bool *ret_has_changed)
+static bool has_changed(const struct loop_look *look)
 {
-    *ret_has_changed = false;
+    return look->look && look->look(look->self);
+}
+
+/* As poll(), and looks meanwhile. Returns 0 with *ret_changed as soon as a look says so. A patience of -1 has no end. */
+static int poll_looking(struct loop *loop, struct pollfd *ready, size_t count, int patience,
+                        const struct loop_look **ret_changed)
+{
+    struct loop_look *look = &loop->look;
+    *ret_changed = NULL;
     if (!look->look)
         return poll(ready, count, patience);
     for (;;) {
         int slice;
-        if (is_time_to_look(look, &slice) && look->look(look->self)) {
-            *ret_has_changed = true;
+        bool is_time = is_time_to_look(look, &slice);
+        if (is_time && has_changed(look))
+            *ret_changed = look;
+        else if (is_time && has_changed(&loop->along))
+            *ret_changed = &loop->along;
+        if (*ret_changed) {
             int got = poll(ready, count, 0);
             return got < 0 ? 0 : got; /* a signal must not make the caller forget the change */
         }
@@ -114,7 +124,8 @@ static int poll_looking(struct loop_look *look, struct pollfd *ready, size_t cou
 }
 
 /* RESTING. Returns false, and has changed nothing, where that is not possible. */
-static bool wait_at_rest(struct loop *loop, struct pollfd *ready, size_t count, bool *ret_has_changed)
+static bool wait_at_rest(struct loop *loop, struct pollfd *ready, size_t count,
+                         const struct loop_look **ret_changed)
 {
     enum { MOST = 64 };
     struct pollfd watched[MOST];
@@ -125,21 +136,22 @@ static bool wait_at_rest(struct loop *loop, struct pollfd *ready, size_t count, 
     if (!rest_begin(&rest, loop->rest_folder_fd, loop->heap, sbrk(0)))
         return false;
     rest_let_stack_go();
-    while (poll_looking(&loop->look, watched, count, -1, ret_has_changed) < 0 && errno == EINTR) {
+    while (poll_looking(loop, watched, count, -1, ret_changed) < 0 && errno == EINTR) {
     }
     rest_end(&rest);
     memcpy(ready, watched, count * sizeof(*ready));
     return true;
 }
 
-static int wait_for_any(struct loop *loop, struct pollfd *ready, size_t count, bool *ret_has_changed)
+static int wait_for_any(struct loop *loop, struct pollfd *ready, size_t count,
+                        const struct loop_look **ret_changed)
 {
     enum { LONGEST_PATIENCE = 1000 * 1000 };
-    int got = poll_looking(&loop->look, ready, count, loop->patience, ret_has_changed);
-    if (got != 0 || *ret_has_changed)
+    int got = poll_looking(loop, ready, count, loop->patience, ret_changed);
+    if (got != 0 || *ret_changed)
         return got;
     malloc_trim(0);
-    bool may_again = wait_at_rest(loop, ready, count, ret_has_changed) && loop->patience < LONGEST_PATIENCE;
+    bool may_again = wait_at_rest(loop, ready, count, ret_changed) && loop->patience < LONGEST_PATIENCE;
     loop->patience = may_again ? 2 * loop->patience : -1;
     return 0;
 }
@@ -147,12 +159,12 @@ static int wait_for_any(struct loop *loop, struct pollfd *ready, size_t count, b
 static int run_once(struct loop *loop, struct pollfd *ready, struct err *err)
 {
     size_t count = loop->sources.count;
-    bool has_changed;
+    const struct loop_look *changed;
     for (size_t i = 0; i < count; i++)
         ready[i] = (struct pollfd){.fd = loop->sources.at[i].fd, .events = loop->sources.at[i].events};
-    if (wait_for_any(loop, ready, count, &has_changed) < 0)
+    if (wait_for_any(loop, ready, count, &changed) < 0)
         return errno == EINTR ? 0 : err_sys(err, errno, "cannot wait for the command");
-    int result = has_changed ? loop->look.changed(loop->look.self, 0, err) : 0;
+    int result = changed ? changed->changed(changed->self, 0, err) : 0;
     for (size_t i = 0; i < count && result == 0; i++) {
         struct loop_source source = loop->sources.at[i];
         if (ready[i].revents && source.fd == ready[i].fd)

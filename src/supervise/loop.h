@@ -33,6 +33,7 @@ struct loop_look {
 struct loop {
     VEC(struct loop_source) sources;
     struct loop_look look;
+    struct loop_look along; /* the same, but nobody wakes for it: it is asked when the loop is awake anyway */
     char *heap; /* where the heap begins that goes to the disk while nothing happens; NULL: it never does */
     int rest_folder_fd; /* the folder for it */
     int patience;       /* set by the loop: milliseconds without an event before it rests; -1: it does not */

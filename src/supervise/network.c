@@ -48,7 +48,8 @@ int network_prepare(const struct plan *plan, const char *const *environment, str
                                     .journal = journal,
                                     .port_fd = -1,
                                     .link_fd = -1,
-                                    .vault_fd = -1};
+                                    .vault_fd = -1,
+                                    .localhost = LOCALHOST_NONE};
     vec_each (const struct operation, operation, &plan->operations) {
         if (operation->kind == OP_NET)
             ret_network->mode = operation->value;
@@ -186,6 +187,10 @@ static int ports_ready(void *self, short events not_used, struct err *err not_us
     while ((result = port_receive(network->port_fd, &port, &fd)) > 0) {
         if (fd < 0)
             continue;
+        if (port.kind == PORT_SERVERS || port.kind == PORT_REFUSALS) {
+            localhost_take(&network->localhost, port.kind == PORT_REFUSALS, fd);
+            continue;
+        }
         vec_push(&network->sockets, (struct standing_socket){fd, 0});
         loop_add(network->loop, fd, POLLIN, socket_ready, network);
     }
@@ -194,11 +199,58 @@ static int ports_ready(void *self, short events not_used, struct err *err not_us
     return 0;
 }
 
+static bool is_published(const struct network *network, uint16_t port)
+{
+    vec_each (const struct standing_socket, socket, &network->sockets) {
+        if (socket->published == port)
+            return true;
+    }
+    return false;
+}
+
+/* Nobody listens at a port of localhost inside, and on this machine somebody does: as a host that could not be reached. */
+static void note_other_localhost(struct network *network, uint16_t port)
+{
+    const char *why = arena_printf(
+        &network->arena, "localhost inside is the sandbox's own; --host-port %u leads to this machine's port",
+        port);
+    vec_push(&network->unreachable, (struct refused_host){"localhost", port, why});
+    journal_event(network->journal, "unreachable", "host", "localhost", "port",
+                  arena_printf(&network->arena, "%u", port), "why", why);
+}
+
+static void notice(void *self, enum localhost_kind kind, uint16_t port)
+{
+    struct network *network = self;
+    if (kind == LOCALHOST_SERVES && is_published(network, port))
+        return;
+    if (kind == LOCALHOST_REFUSED)
+        note_other_localhost(network, port);
+    else
+        journal_event(network->journal, "serves", "port", arena_printf(&network->arena, "%u", port));
+    if (network->noticed)
+        network->noticed(network->noticed_self, kind, port);
+}
+
+void network_servers(const struct network *network, port_list *ret_ports)
+{
+    const struct localhost *localhost = &network->localhost;
+    for (size_t i = 0; i < localhost->serving_told; i++) {
+        if (!is_published(network, localhost->serving[i]) &&
+            !localhost_is_own(localhost, localhost->serving[i]))
+            vec_push(ret_ports, localhost->serving[i]);
+    }
+}
+
 void network_watch(struct network *network, const struct launched *launched, struct loop *loop)
 {
     network->loop = loop;
     if (is_mode(network, "open"))
         return; /* there is nothing between the command and the host's network */
+    network->localhost.plan = network->plan;
+    network->localhost.loop = loop;
+    network->localhost.noticed = notice;
+    network->localhost.self = network;
     network->port_fd = launched->port_fd;
     network->inside = launched->pid;
     network->helper_path = libexec_find(&network->arena, "bawn-egress");
@@ -354,6 +406,7 @@ void network_end(struct network *network)
 {
     enum { LAST_WORD_MILLISECONDS = 10000 }; /* for a busy machine: a helper that lives answers at once */
     network->inside = 0;                     /* the number may soon be another's */
+    localhost_end(&network->localhost);
     /*
      * The helper reports open connections before it ends. With namespaces it ends after process 1. Without namespaces, the judge outlives the
      * command, and with it the channel at which the helper waits: so bawn says that no more will come.

@@ -8,6 +8,7 @@
 #include "journal/run_facts.h"
 #include "launch/launch.h"
 #include "plan/plan.h"
+#include "supervise/localhost.h"
 #include "supervise/loop.h"
 
 struct standing_socket {
@@ -53,6 +54,9 @@ struct network {
     VEC(unsigned) unconfirmed; /* those that are not in use yet */
     bool has_late_addresses;   /* whose sockets only a helper holds */
     used_list used;            /* each once */
+    struct localhost localhost;
+    localhost_noticed *noticed; /* NULL: nobody is told before the end */
+    void *noticed_self;
 };
 
 /* Takes the host's ports that are to be published: one that is taken is an error before anything runs. */
@@ -65,6 +69,9 @@ void network_watch(struct network *network, const struct launched *launched, str
 /* Ends the helper. What was refused can still be read. */
 void network_end(struct network *network);
 void network_free(struct network *network);
+
+/* The servers inside that were noticed, and that nobody has published by now. */
+void network_servers(const struct network *network, port_list *ret_ports);
 
 /* A running session gets more: "HOST:PORT", as in a rule. *ret_number is that of which `taken` will tell; 0: it is in use. */
 int network_allow(struct network *network, const char *text, unsigned *ret_number, struct err *err)

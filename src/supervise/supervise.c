@@ -20,6 +20,7 @@ struct supervision {
     struct foreground *foreground;
     struct standstill *standstill;
     struct tripwires *tripwires;
+    struct localhost *localhost;
     int signal_fd, timer_fd;
     int resume_fd;      /* an eventfd: bawn was stopped, and everything inside stands still */
     int rounds_to_wait; /* of the loop, before it goes on */
@@ -115,6 +116,12 @@ static int hear(void *self, short events not_used, struct err *err)
         return -1;
     case REPORT_STOPPED:
         stop_along(supervision, report.status);
+        return 0;
+    case REPORT_SERVES:
+    case REPORT_MISSED:
+        localhost_hear(supervision->localhost,
+                       report.kind == REPORT_SERVES ? LOCALHOST_SERVES : LOCALHOST_REFUSED,
+                       (uint16_t)report.status);
         return 0;
     case REPORT_TOUCHED:
         tripwires_touched(supervision->tripwires, (size_t)report.status, report.is_by_command);
@@ -214,7 +221,7 @@ static int add_sources(struct supervision *supervision, const sigset_t *watched,
 }
 
 int supervise(struct foreground *foreground, struct standstill *standstill, struct tripwires *tripwires,
-              struct outcome *ret_outcome, struct err *err)
+              struct localhost *localhost, struct outcome *ret_outcome, struct err *err)
 {
     const struct launch *launch = foreground->launch;
     const struct launched *launched = foreground->launched;
@@ -230,13 +237,9 @@ int supervise(struct foreground *foreground, struct standstill *standstill, stru
     struct sigaction ignore = {.sa_handler = SIG_IGN}, pipe_before;
     sigaction(SIGPIPE, &ignore, &pipe_before);
     foreground->is_given = launch->foreground;
-    struct supervision supervision = {foreground,
-                                      standstill,
-                                      tripwires,
-                                      .signal_fd = -1,
-                                      .timer_fd = -1,
-                                      .resume_fd = -1,
-                                      .status = STATUS_REFUSED};
+    struct supervision supervision = {
+        foreground,      standstill,     tripwires,       localhost,
+        .signal_fd = -1, .timer_fd = -1, .resume_fd = -1, .status = STATUS_REFUSED};
     terminal_note(&supervision.terminal, launch->terminal_fd);
     int result = add_sources(&supervision, &watched, loop, err);
     if (result == 0)

@@ -10,6 +10,7 @@
 
 #include "launch/launch.h"
 #include "supervise/foreground.h"
+#include "supervise/localhost.h"
 #include "supervise/loop.h"
 #include "supervise/standstill.h"
 #include "supervise/tripwires.h"
@@ -27,7 +28,7 @@ struct outcome {
  * *ret_outcome is filled in either way.
  */
 int supervise(struct foreground *foreground, struct standstill *standstill, struct tripwires *tripwires,
-              struct outcome *ret_outcome, struct err *err) must_check;
+              struct localhost *localhost, struct outcome *ret_outcome, struct err *err) must_check;
 
 /*
  * terminal.c: the caller's terminal, put right after a command. A command can leave it so that nobody else may open it (TIOCEXCL), so

@@ -1,5 +1,6 @@
 """Grants by address, ports of the host and of the sandbox, the caller's proxy, and what is given while a command runs."""
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -187,6 +188,103 @@ def a_port_that_is_taken_is_an_error_before_anything_runs(session):
     process = session.start(["publish 81:3000"], "touch", "ran", prefix=["setpriv", "--bounding-set=-net_bind_service", "--inh-caps=-net_bind_service"])
     assert "127.0.0.1:81: Permission denied. Choose a port from 1024 on: publish 8080:3000." in process.communicate(timeout=PATIENCE)[1]
     assert process.returncode == 125 and not (session.work / "ran").exists()
+
+
+LISTENING = """
+servers = [socket.create_server(("{address}", port), family=socket.AF_INET6 if ":" in "{address}" else socket.AF_INET) for port in {ports}]
+print("listening", flush=True)
+sys.stdin.readline()
+"""
+
+
+def noticed(session):
+    return sorted(int(event["port"]) for event in session.events("serves"))
+
+
+@test
+def a_server_inside_that_nobody_published_is_named_with_what_publishes_it(session):
+    for address in ("127.0.0.1", "::", "::1"):
+        server = LISTENING.format(address=address, ports=[5173])
+        words = ["/usr/bin/python3", "-u", "-c", HELPERS + server]
+        before = len(noticed(session))
+        process = session.start([], *words)
+        until(lambda: len(noticed(session)) > before, "the server is noticed")  # noqa: B023
+        process.communicate("\n", timeout=PATIENCE)
+        assert noticed(session)[before:] == [5173], (address, noticed(session))
+    # The control: a port that the host sees is not named, at whichever number; nor is one that the kernel chose, nor an address that is not localhost.
+    before = len(noticed(session))
+    process = session.start(["publish 8131:5174"], "/usr/bin/python3", "-u", "-c", HELPERS + f"""
+more = [socket.create_server((address, port)) for address, port in (("127.0.0.1", 5174), ("127.0.0.1", 0), ("127.0.0.1", 5175))]
+print("listening", flush=True)
+sys.stdin.readline()""")
+    until(lambda: len(noticed(session)) > before, "the third server is noticed")
+    process.communicate("\n", timeout=PATIENCE)
+    assert 5174 not in noticed(session) and len(noticed(session)) == before + 1, noticed(session)
+
+
+@test
+def a_server_inside_is_in_the_summary_unless_it_was_published_meanwhile(session):
+    for is_published in (False, True):
+        before = len(noticed(session))
+        words = session.command([], ["/usr/bin/python3", "-u", "-c", HELPERS + LISTENING.format(address="127.0.0.1", ports=[5176])])
+        process = subprocess.Popen([words[0], "--json", *words[1:]], cwd=session.work, env=session.environment(), text=True,
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        session.started.append(process)
+        until(lambda: len(noticed(session)) > before, "the server is noticed")  # noqa: B023
+        if is_published:
+            assert bawn(session, "publish", "8132:5176").returncode == 0
+        said = process.communicate("\n", timeout=PATIENCE)[1]
+        assert json.loads(said).get("unpublished") == (None if is_published else [5176]), said
+
+
+@test
+def a_port_of_the_host_that_is_refused_inside_is_named_with_the_flag_that_leads_there(session):
+    """Controls: with the flag, and at a port where nobody listens on the host, or somebody inside does, nothing is named."""
+    with Host() as host:
+        try_it = f"""
+def word(tried):
+    return tried if isinstance(tried, str) else type(tried).__name__
+def plain(port):  # a connect() that blocks; that of dial() does not
+    client = socket.socket()
+    client.connect(("127.0.0.1", port))
+    return client
+print(*(word(attempt(lambda: way(port))) for way, port in ((lambda p: dial("127.0.0.1", p), {host.port}), (plain, {host.port}), (plain, 5999))))"""
+        done = session.python([], try_it)
+        assert done.out == "ECONNREFUSED ECONNREFUSED ECONNREFUSED\n", done
+        why = f"localhost inside is the sandbox's own; --host-port {host.port} leads to this machine's port"
+        assert [(event["host"], event["port"], event["why"]) for event in session.events("unreachable")] == [("localhost", str(host.port), why)]
+        said = session.on_terminal([], "/usr/bin/python3", "-c", HELPERS + f'attempt(lambda: dial("127.0.0.1", {host.port}))')
+        assert f"localhost:{host.port} {why}" in re.sub("\x1b\\[[0-9;]*m", "", said), said
+        before = len(session.events("unreachable"))
+        done = session.python([f"host-port {host.port}"], try_it)
+        assert done.out == "socket socket ECONNREFUSED\n", done
+        done = session.python([], f"""
+server = socket.create_server(("127.0.0.1", {host.port}))
+print(type(attempt(lambda: dial("127.0.0.1", {host.port}))).__name__)""")
+        assert done.out == "socket\n" and len(session.events("unreachable")) == before, (done, session.events("unreachable"))
+
+
+@test
+def refusals_without_end_make_no_more_than_four_words_and_nobody_inside_is_told_of_the_hosts_ports(session):
+    """An attack: whoever searches the host's localhost by what bawn says finds nothing, in any file inside or from the socket for questions."""
+    hosts = [Host() for _ in range(6)]
+    try:
+        ports = [host.port for host in hosts]
+        done = session.python([], f"""
+def status():
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.connect("/run/bawn/ask")
+    s.send(b"status")
+    return s.recv(65536)
+before = status()
+tries = [attempt(lambda: dial("127.0.0.1", port)) for port in {ports} * 2 + [5990] * 3000]
+print(set(tries), status() == before)""")
+        assert done.out == "{'ECONNREFUSED'} True\n", done
+        told = [int(event["port"]) for event in session.events("unreachable")]
+        assert 1 <= len(told) <= 4 and set(told) <= set(ports), (told, ports)
+    finally:
+        for host in hosts:
+            host.close()
 
 
 @test
