@@ -39,7 +39,7 @@ static const char *sentence(struct arena *arena, const struct new_content *chang
                                        change->now->path, change->before ? "changed" : "new");
 }
 
-/* Asks whether the file stays. 'a' and 'o' answer for all files that follow. */
+/* Asks whether the file stays. 'a', 'h' and 'b' answer for all files that follow; 'h' and 'b' mean the same. */
 static bool shall_keep(const struct caller *caller, struct arena *arena, const struct new_content *change,
                        char *answer_for_all)
 {
@@ -48,12 +48,12 @@ static bool shall_keep(const struct caller *caller, struct arena *arena, const s
     caller_say(caller, sentence(arena, change), NULL);
     show_content(caller, change->is_removed ? change->before : change->now);
     const char *question = change->is_removed
-                               ? "Leave it deleted? [y]es, [a]ll, [N]o: bring it back, n[o]ne of them: "
-                               : "Keep it? [y]es, [a]ll, [N]o: hold it aside, n[o]ne of them: ";
+                               ? "Leave it deleted? [y]es, [a]ll, [N]o: bring it back, [b]ring all back: "
+                               : "Keep it? [y]es, [a]ll, [N]o: hold it aside, [h]old all aside: ";
     char key = caller->speaker->ask(caller->speaker, question);
-    bool is_none = key < ' ' && key != '\n'; /* no answer at all */
-    if (key == 'a' || key == 'o' || is_none)
-        *answer_for_all = key == 'a' ? 'a' : 'o';
+    bool is_none = key == 'h' || key == 'b' || (key < ' ' && key != '\n'); /* or no answer at all */
+    if (key == 'a' || is_none)
+        *answer_for_all = key == 'a' ? 'a' : 'h';
     return key == 'y' || key == 'Y' || key == 'a';
 }
 
@@ -116,7 +116,7 @@ static void say_held(const struct caller *caller, const struct hold *hold, size_
 size_t flagged_decide(const struct caller *caller, struct flags *flags, bool keep_all, bool may_ask)
 {
     struct hold *hold = flags->hold;
-    char for_all = keep_all ? 'a' : may_ask && caller->speaker->can_answer ? '\0' : 'o';
+    char for_all = keep_all ? 'a' : may_ask && caller->speaker->can_answer ? '\0' : 'h';
     auto_vec path_list directories = {0};
     size_t held = 0, kept = 0, restored = 0;
     for (size_t i = 0; i < flags->changes.count; i++) {
