@@ -167,18 +167,75 @@ static bool is_installed_in_workspace(const struct policy *policy, const char *p
     return false;
 }
 
-const char *command_name(struct policy *policy, const char *const *words)
+/* Returns the word that names the program, behind `env`, and the program's place, NULL if it was not found. NULL: no word can be found. */
+static const char *const *command_word(struct policy *policy, const char *const *words,
+                                       const struct fs_place **ret_place)
 {
     for (unsigned i = 0; words && *words && i < FRONTS_MOST; i++) {
-        const char *name = last_name(*words);
         const struct fs_place *place = policy_find_command(policy, *words);
+        *ret_place = place;
+        if (strcmp(last_name(*words), "env") != 0)
+            return words;
         if (place && policy_in_workspace(policy, place->real))
             return NULL;
-        if (strcmp(name, "env") != 0)
-            return name;
         words = skip_env(words);
     }
     return NULL;
+}
+
+const char *command_name(struct policy *policy, const char *const *words)
+{
+    const struct fs_place *place = NULL;
+    const char *const *word = command_word(policy, words, &place);
+    if (!word || (place && policy_in_workspace(policy, place->real)))
+        return NULL;
+    bool is_module = text_starts_with(last_name(*word), "python") && word[1] && strcmp(word[1], "-m") == 0;
+    return is_module && word[2] ? word[2] : last_name(*word);
+}
+
+/*
+ * Is it an environment of Python's? A run can put a link to any directory of the host into a workspace: whether an environment
+ * is there must not be answered.
+ */
+static bool is_environment(struct policy *policy, const char *directory)
+{
+    struct fsview *fs = policy->request.fs;
+    const struct fs_place *place = NULL;
+    struct err ignored; /* a failure of the machine is found by fs_check */
+    if (*directory != '/' || fs_resolve(fs, directory, &place, &ignored) < 0)
+        return false;
+    for (const struct fs_link *link = place->links; link; link = link->next) {
+        if (policy_in_workspace(policy, link->path))
+            return false;
+    }
+    return fs_kind(fs, path_join(policy->arena, place->real, ENVIRONMENT_FILE)) == FILE_REGULAR;
+}
+
+/* Is it ENVIRONMENT/bin/PROGRAM? Elsewhere than in a workspace and the home, a program is chosen by its name alone. */
+static bool is_in_environment(struct policy *policy, const char *path)
+{
+    const char *folder = path_parent(policy->arena, path);
+    bool may_be = policy_in_workspace(policy, path) || path_is_beneath(path, policy->request.home);
+    return may_be && strcmp(path_name(folder), "bin") == 0 &&
+           is_environment(policy, path_parent(policy->arena, folder));
+}
+
+bool command_has_environment(struct policy *policy, const char *const *words)
+{
+    const char *activated = text_variable(policy->request.environment, "VIRTUAL_ENV");
+    const struct fs_place *place = NULL;
+    if (activated && is_environment(policy, activated))
+        return true;
+    if (!command_word(policy, words, &place) || !place)
+        return false;
+    /* ENVIRONMENT/bin/python is a link to the system's. */
+    for (const struct fs_link *link = place->links; link; link = link->next) {
+        if (is_in_environment(policy, link->path))
+            return true;
+        if (policy_in_workspace(policy, link->path))
+            return policy_in_workspace(policy, place->real) && is_in_environment(policy, place->real);
+    }
+    return is_in_environment(policy, place->real);
 }
 
 /*

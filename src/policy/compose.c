@@ -8,8 +8,6 @@
 #include "policy/builtin.h"
 #include "policy/parse.h"
 
-enum { WORKSPACE_NAMES_MOST = 4096 };
-
 static const char command_line_name[] = "command line";
 
 /* Reads the policy file of a layer. A file that the user named must exist. */
@@ -79,21 +77,26 @@ static void read_agent(struct policy *policy, struct diags *diags)
                     diags);
 }
 
-/* Uses the toolchain profiles that match names in the top directories of the workspaces, or the command's name. */
+/*
+ * Uses the toolchain profiles that match names in the top directories of the workspaces, the command's name, or the environment
+ * that it runs in.
+ */
 static void read_toolchains(struct policy *policy, struct diags *diags)
 {
     struct profile_finder finder = profile_finder_for(policy, LAYER_PROFILE);
-    auto_vec fs_names names = {0};
+    const char *const *words = policy->request.command;
+    auto_vec fs_names directories = {0}, found = {0};
     vec_each (const struct workspace, workspace, &policy->workspaces) {
-        fs_list(policy->request.fs, workspace->path, WORKSPACE_NAMES_MOST, &names);
+        vec_push(&directories, workspace->path);
         for (size_t i = 0; i < workspace->parts.count; i++)
-            fs_list(policy->request.fs, workspace->parts.at[i], WORKSPACE_NAMES_MOST, &names);
+            vec_push(&directories, workspace->parts.at[i]);
     }
-    auto_vec fs_names found = {0};
-    profiles_detected(&finder, &names, &found);
-    const char *command = command_name(policy, policy->request.command);
+    profiles_detected(&finder, &directories, &found);
+    const char *command = command_name(policy, words);
     if (command)
         profiles_for_command(&finder, command, &found);
+    if (command_has_environment(policy, words))
+        profiles_for_file(&finder, ENVIRONMENT_FILE, &found);
     for (size_t i = 0; i < found.count; i++)
         use_profile(policy, (struct spot){.source = &shipped}, found.at[i], diags);
 }

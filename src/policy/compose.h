@@ -29,8 +29,12 @@ void read_repository(struct policy *policy, size_t index, struct diags *diags);
 void read_parts(struct policy *policy, size_t index, struct diags *diags);
 void read_enclosing(struct policy *policy, size_t index, struct diags *diags);
 
-/* agent.c: the command's name, behind `env`. NULL where there is none, or where it lies in a workspace. */
+/* agent.c: the command's name, behind `env` or `python -m`. NULL where there is none, or where it lies in a workspace. */
 const char *command_name(struct policy *policy, const char *const *words);
+
+/* agent.c: does the command's program lie in an environment of Python's, or did the caller activate one? */
+#define ENVIRONMENT_FILE "pyvenv.cfg" /* what makes a directory such an environment */
+bool command_has_environment(struct policy *policy, const char *const *words);
 
 /* agent.c: the profile of the agent that a command runs, or NULL. The profile's arguments follow the word *ret_word. */
 const char *agent_for_words(struct policy *policy, const struct profile_finder *finder,

@@ -313,6 +313,17 @@ static bool command_name_is_valid(const char *name)
     return *name && (!slash || (*name == '@' && slash[1] && !strchr(slash + 1, '/')));
 }
 
+/* "Cargo.toml", ".venv/pyvenv.cfg", "~/.cargo/bin". */
+static bool is_detectable(const char *text)
+{
+    const char *slash = strchr(text, '/');
+    if (text_starts_with(text, "~/"))
+        return text[2];
+    return *text &&
+           (!slash || (slash > text && slash[1] && !strchr(slash + 1, '/') && !pattern_has_wildcard(text) &&
+                       !text_starts_with(text, "../") && strcmp(slash, "/..") != 0));
+}
+
 static int parse_name(struct arena *arena, const struct word *word, struct rule *rule, struct diags *diags)
 {
     bool is_of_file = rule->verb == VERB_DETECT || rule->verb == VERB_ARTIFACTS;
@@ -345,12 +356,11 @@ static int parse_name(struct arena *arena, const struct word *word, struct rule 
     bool is_switch = rule->verb == VERB_MCP || rule->verb == VERB_ASK;
     if (is_switch && strcmp(rule->text, "on") != 0 && strcmp(rule->text, "off") != 0)
         return object_complain(diags, rule, word, "write on or off", "this is neither on nor off");
-    bool is_folder = text_starts_with(rule->text, "~/") && rule->text[2];
-    if (rule->verb == VERB_DETECT && (*rule->text == '\0' || (strchr(rule->text, '/') && !is_folder)))
+    if (rule->verb == VERB_DETECT && !is_detectable(rule->text))
         return object_complain(
             diags, rule, word,
-            "write a name in the workspace's top directory, such as Cargo.toml, or a directory of "
-            "PATH, such as ~/.cargo/bin",
+            "write a name in the workspace's top directory, such as Cargo.toml, a file one directory below it, such as "
+            ".venv/pyvenv.cfg, or a directory of PATH, such as ~/.cargo/bin",
             "this is not the name of a file");
     return 0;
 }

@@ -8,7 +8,7 @@
 #include "policy/builtin.h"
 #include "policy/parse.h"
 
-enum { MOST_PROFILES = 1024, DEEPEST_FOLDER = 4 };
+enum { MOST_PROFILES = 1024, DEEPEST_FOLDER = 4, WORKSPACE_NAMES_MOST = 4096 };
 
 static const char suffix[] = ".bawn";
 
@@ -198,11 +198,37 @@ void profile_commands(const struct profile_finder *finder, fs_names *ret_command
     }
 }
 
+/* Directories, and the names in them. */
+struct searched {
+    struct fsview *fs;
+    const fs_names *directories;
+    fs_names names;
+};
+
+/* ".venv/pyvenv.cfg": a file, reached through no link. A run can put a link to any place of the host there. */
+static bool has_file_below(const struct searched *searched, const char *pattern)
+{
+    struct arena *arena = searched->fs->arena;
+    const char *path = pattern_literal(arena, pattern);
+    bool is_there = fs_has_name(&searched->names, arena_copy(arena, path, strcspn(path, "/")));
+    for (size_t i = 0; is_there && i < searched->directories->count; i++) {
+        const struct fs_place *place = NULL;
+        struct err ignored; /* a failure of the machine is found by fs_check */
+        const char *file = path_join(arena, searched->directories->at[i], path);
+        if (fs_resolve(searched->fs, file, &place, &ignored) == 0 && !place->links &&
+            place->kind == FILE_REGULAR)
+            return true;
+    }
+    return false;
+}
+
 static bool is_name_of_one(const char *pattern, void *context)
 {
-    const fs_names *names = context;
-    for (size_t i = 0; i < names->count; i++) {
-        if (pattern_matches_name(pattern, names->at[i], strlen(names->at[i])))
+    const struct searched *searched = context;
+    if (strchr(pattern, '/'))
+        return !text_starts_with(pattern, "~/") && has_file_below(searched, pattern);
+    for (size_t i = 0; i < searched->names.count; i++) {
+        if (pattern_matches_name(pattern, searched->names.at[i], strlen(searched->names.at[i])))
             return true;
     }
     return false;
@@ -220,28 +246,43 @@ static bool is_pattern_of_one(const char *pattern, void *context)
 }
 
 static void find_toolchains(const struct profile_finder *finder, enum verb verb,
-                            bool (*fits)(const char *text, void *context), fs_names *names,
-                            fs_names *ret_found)
+                            bool (*fits)(const char *text, void *context), void *context, fs_names *ret_found)
 {
     auto_vec fs_names all = {0};
     profile_names(finder, &all);
     for (size_t i = 0; i < all.count; i++) {
-        if (text_starts_with(all.at[i], "toolchain/") && find_text_rule(finder, all.at[i], verb, fits, names))
+        if (text_starts_with(all.at[i], "toolchain/") &&
+            find_text_rule(finder, all.at[i], verb, fits, context))
             vec_push(ret_found, all.at[i]);
     }
 }
 
-void profiles_detected(const struct profile_finder *finder, fs_names *names, fs_names *ret_found)
+void profiles_detected(const struct profile_finder *finder, const fs_names *directories, fs_names *ret_found)
 {
-    find_toolchains(finder, VERB_DETECT, is_name_of_one, names, ret_found);
+    struct searched searched = {.fs = finder->fs, .directories = directories};
+    for (size_t i = 0; i < directories->count; i++)
+        fs_list(finder->fs, directories->at[i], WORKSPACE_NAMES_MOST, &searched.names);
+    find_toolchains(finder, VERB_DETECT, is_name_of_one, &searched, ret_found);
+    vec_free(&searched.names);
+}
+
+static void find_by_name(const struct profile_finder *finder, enum verb verb, const char *name,
+                         fs_names *ret_found)
+{
+    fs_names names = {0};
+    vec_push(&names, name);
+    find_toolchains(finder, verb, is_one_of, &names, ret_found);
+    vec_free(&names);
+}
+
+void profiles_for_file(const struct profile_finder *finder, const char *name, fs_names *ret_found)
+{
+    find_by_name(finder, VERB_DETECT, name, ret_found);
 }
 
 void profiles_for_command(const struct profile_finder *finder, const char *command, fs_names *ret_found)
 {
-    fs_names names = {0};
-    vec_push(&names, command);
-    find_toolchains(finder, VERB_MATCH, is_one_of, &names, ret_found);
-    vec_free(&names);
+    find_by_name(finder, VERB_MATCH, command, ret_found);
 }
 
 void profiles_on_path(const struct profile_finder *finder, fs_names *folders, fs_names *ret_found)

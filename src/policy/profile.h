@@ -28,8 +28,11 @@ void profile_words(const struct profile_finder *finder, const char *name, enum v
 /* All names that choose an agent profile. */
 void profile_commands(const struct profile_finder *finder, fs_names *ret_commands);
 
-/* The toolchain profiles whose `detect` has one of these names. */
-void profiles_detected(const struct profile_finder *finder, fs_names *names, fs_names *ret_found);
+/* The toolchain profiles whose `detect` has a name in one of these directories, or in a directory there: ".venv/pyvenv.cfg". */
+void profiles_detected(const struct profile_finder *finder, const fs_names *directories, fs_names *ret_found);
+
+/* The toolchain profiles whose `detect` has this name. */
+void profiles_for_file(const struct profile_finder *finder, const char *name, fs_names *ret_found);
 
 /* The toolchain profiles whose `match` has the name of the command. */
 void profiles_for_command(const struct profile_finder *finder, const char *command, fs_names *ret_found);

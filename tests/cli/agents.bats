@@ -188,6 +188,98 @@ detects() {
     detects toolchain/mise mise.toml .tool-versions
 }
 
+# reaches ANSWER WORD…: may the command reach the index of Python's packages?
+reaches() {
+    local want=$1 answer
+    shift
+    answer=$("$BAWN" why --json pypi.org -- "$@" | grep -o '"decision": "[a-z]*"')
+    [ "$answer" = "\"decision\": \"$want\"" ] || {
+        echo "$*: $answer, not $want"
+        return 1
+    }
+}
+
+# environment FOLDER: what `python3 -m venv` makes.
+environment() {
+    mkdir -p "$1/bin"
+    echo 'home = /usr/bin' >"$1/pyvenv.cfg"
+    ln -s /usr/bin/python3 "$1/bin/python"
+    printf '#!%s/bin/python\n' "$PWD/$1" >"$1/bin/pip"
+    chmod +x "$1/bin/pip"
+}
+
+@test "a Python environment in the workspace brings the toolchain, without a manifest" {
+    reaches refused claude
+    for folder in .venv venv env; do
+        environment $folder
+        reaches connect claude
+        reaches connect bash
+        rm "$folder/pyvenv.cfg" # a directory of that name alone is none
+        reaches refused bash
+        mkdir "$folder/pyvenv.cfg"
+        reaches refused bash
+        rm -r "$folder"
+    done
+    touch pyvenv.cfg
+    reaches connect bash
+    rm pyvenv.cfg
+    mkdir node_modules
+    run "$BAWN" show --all -- bash
+    [[ ${lines[0]} == *toolchain/node* ]]
+}
+
+@test "a program in a Python environment brings the toolchain, by its path, by PATH, or because it is activated" {
+    mkdir tools
+    environment tools/own
+    reaches refused bash
+    reaches connect tools/own/bin/pip install x
+    reaches connect tools/own/bin/python -m pip install x
+    reaches connect env A=b tools/own/bin/pip install x
+    PATH=$PWD/tools/own/bin:$PATH reaches connect pip install x
+    VIRTUAL_ENV=$PWD/tools/own reaches connect claude
+    VIRTUAL_ENV=tools/own reaches refused bash
+    reaches connect python3 -m pip install x
+    reaches refused python3 -m http.server
+    rm tools/own/pyvenv.cfg # the controls
+    reaches refused tools/own/bin/pip install x
+    reaches refused env A=b tools/own/bin/pip install x
+    PATH=$PWD/tools/own/bin:$PATH reaches refused pip install x
+    VIRTUAL_ENV=$PWD/tools/own reaches refused claude
+    mkdir -p "$HOME/.local/bin"
+    cd "$HOME"
+    environment .local/share/pipx/venvs/tool
+    cd app
+    ln -s ../share/pipx/venvs/tool/bin/pip "$HOME/.local/bin/tool" # as pipx does
+    PATH=$HOME/.local/bin:$PATH reaches connect tool
+    rm "$HOME/.local/share/pipx/venvs/tool/pyvenv.cfg"
+    PATH=$HOME/.local/bin:$PATH reaches refused tool
+}
+
+@test "what a run plants as a Python environment opens no more than a manifest, and does not say what is elsewhere" {
+    environment .venv
+    "$BAWN" show --all -- bash >"$HOME/environment"
+    rm -r .venv
+    touch requirements.txt
+    "$BAWN" show --all -- bash >"$HOME/manifest"
+    rm requirements.txt
+    cmp "$HOME/environment" "$HOME/manifest"
+    cd "$HOME"
+    environment elsewhere # a link to it answers nothing
+    cd app
+    ln -s ../elsewhere .venv
+    reaches refused bash
+    reaches refused .venv/bin/python
+    VIRTUAL_ENV=$PWD/.venv reaches refused bash
+    VIRTUAL_ENV=$HOME/elsewhere reaches connect bash # the control: the user's own words
+    rm .venv
+    mkdir .venv .venv/bin
+    ln -s ../../elsewhere/pyvenv.cfg .venv/pyvenv.cfg
+    ln -s /usr/bin/true .venv/bin/pip3.9
+    reaches refused bash
+    reaches refused .venv/bin/pip3.9
+    VIRTUAL_ENV=$PWD/.venv reaches refused bash
+}
+
 # on_path PROFILE FOLDER…: each of these folders of the home in PATH brings the profile, and shows the folder.
 on_path() {
     local profile=$1 folder
@@ -541,6 +633,61 @@ says() {
     PATH=$HOME/links:$PATH
     says 127 "linked is in $HOME/links, which the sandbox does not show. --read $HOME/links --read $HOME/tools shows it." --net off linked
     says 0 "it runs" --net off --read "$HOME/links" --read "$HOME/tools" linked
+}
+
+# unseen WANTED WORD…: the flags that bawn names for the program; with them it runs.
+unseen() {
+    local wanted=$1
+    shift
+    says 127 "which the sandbox does not show. $wanted shows it." --net off "$@"
+    # shellcheck disable=SC2086 # several words
+    says 0 "it runs" --net off ${wanted} "$@"
+}
+
+@test "a program of npm's or of a Python environment that the sandbox does not show: bawn names the folder with its modules" {
+    local modules=$HOME/acp/lib/node_modules package=@zed-industries/claude-code-acp
+    tool() {
+        mkdir -p "${1%/*}"
+        printf '#!/bin/sh\ncat %s && echo it runs\n' "$2" >"$1"
+        chmod +x "$1"
+        mkdir -p "${2%/*}"
+        touch "$2"
+    }
+    # `npm install -g`: what the program needs lies in its package.
+    tool "$modules/$package/dist/index.js" "$modules/$package/node_modules/dep/index.js"
+    mkdir "$HOME/acp/bin"
+    ln -s "../lib/node_modules/$package/dist/index.js" "$HOME/acp/bin/claude-code-acp"
+    PATH=$HOME/acp/bin:$PATH unseen "--read $HOME/acp/bin --read $modules/$package" claude-code-acp
+    unseen "--read $HOME/acp/bin --read $modules/$package" "$HOME/acp/bin/claude-code-acp"
+    # The advice until now: its own folder. It starts, and fails.
+    says 1 "dep/index.js: No such file" --net off --read "$HOME/acp/bin" --read "$modules/$package/dist" "$HOME/acp/bin/claude-code-acp"
+    tool "$modules/plain/cli.js" "$modules/plain/lib/part.js"
+    unseen "--read $modules/plain" "$modules/plain/cli.js"
+    # Another installation puts it beside the package.
+    tool "$HOME/npx/node_modules/tool/dist/cli.js" "$HOME/npx/node_modules/dep/index.js"
+    unseen "--read $HOME/npx/node_modules" "$HOME/npx/node_modules/tool/dist/cli.js"
+    tool "$HOME/venvs/x/bin/tool" "$HOME/venvs/x/lib/module.py"
+    touch "$HOME/venvs/x/pyvenv.cfg"
+    unseen "--read $HOME/venvs/x" "$HOME/venvs/x/bin/tool"
+    ln -s tool "$HOME/venvs/x/bin/again" # named once
+    unseen "--read $HOME/venvs/x" "$HOME/venvs/x/bin/again"
+}
+
+@test "a link in the workspace to what the sandbox does not show: no flag is proposed (control: a link elsewhere)" {
+    mkdir "$HOME/private"
+    cp /usr/bin/true "$HOME/private/keys"
+    ln -s "$HOME/private/keys" build.sh
+    says 127 "./build.sh is in $HOME/private, which the sandbox does not show. A link in the workspace leads there: is it yours?" --net off ./build.sh
+    [[ $output != *--read* ]]
+    mkdir "$HOME/links"
+    ln -s "$HOME/private/keys" "$HOME/links/link"
+    says 127 "--read $HOME/links --read $HOME/private shows it" --net off "$HOME/links/link"
+}
+
+@test "a program in the home directory itself: bawn names the program, and not all of the home" {
+    printf '#!/bin/sh\necho it runs\n' >"$HOME/mytool"
+    chmod +x "$HOME/mytool"
+    unseen "--read $HOME/mytool" "$HOME/mytool"
 }
 
 @test "a folder of PATH that may not be searched is not said to have a program" {
