@@ -67,8 +67,9 @@ static const char *choose_session(const struct world *world, const struct args *
     if (chosen)
         return chosen;
     if (names.count == 0)
-        say_problem(world, "no session is running",
-                    "`bawn allow --always HOST` allows a host for later sessions");
+        say_problem(
+            world, "no session is running",
+            "`bawn --connect HOST CMD` allows a host for one run, `bawn allow --always HOST` for all later ones");
     auto_buf struct buf list = {0};
     for (size_t i = 0; names.count > 1 && i < names.count; i++)
         buf_printf(&list, " @%s", names.at[i]);

@@ -252,13 +252,11 @@ static void add_commands(struct lines *lines)
                  arena_printf(lines->arena, waits ? "bawn review %s" : "bawn undo %s", summary->session),
                  waits ? "applies or discards each file" : "takes the changes back");
     }
-    /* After a tripwire nobody should be led to open more. */
-    size_t offered = summary_count_alarms(summary) ? SUMMARY_MOST_OFFERED : 0;
-    for (size_t i = 0; i < summary->refused->count && offered < SUMMARY_MOST_OFFERED; i++) {
-        const char *command = summary_allow_command(summary->plan->policy, &summary->refused->at[i]);
+    for (size_t i = 0, offered = 0; i < summary->refused->count && offered < SUMMARY_MOST_OFFERED; i++) {
+        const char *command = summary_allow_command(summary, &summary->refused->at[i]);
         if (!command)
             continue;
-        add_next(lines, &is_first, command, "from now on");
+        add_next(lines, &is_first, command, "for one run");
         offered++;
     }
     for (size_t i = 0; i < summary->servers->count; i++)

@@ -25,12 +25,13 @@ const char *summary_refused(struct arena *arena, const struct refused_host *refu
     return is_plain ? refused->host : host_with_port(arena, refused->host, refused->port);
 }
 
-const char *summary_allow_command(const struct policy *policy, const struct refused_host *refused)
+const char *summary_allow_command(const struct run_summary *summary, const struct refused_host *refused)
 {
+    const struct policy *policy = summary->plan->policy;
     struct arena *arena = policy->arena;
     const char *object = summary_refused(arena, refused), *problem = NULL, *hint = NULL;
     struct host_object host;
-    if (!*refused->host || !strstr(refused->sentence, "is not on the list"))
+    if (summary_count_alarms(summary) || !*refused->host || !strstr(refused->sentence, "is not on the list"))
         return NULL;
     /* The sandbox chose the text: it may be an option and not a host, and a person will type it. */
     if (host_parse(arena, object, &host, &problem, &hint) < 0)
@@ -40,7 +41,7 @@ const char *summary_allow_command(const struct policy *policy, const struct refu
         return NULL;
     auto_buf struct buf printable = {0};
     text_add_printable(&printable, object, strlen(object));
-    return arena_printf(arena, "bawn allow --always %s", buf_text(&printable));
+    return arena_printf(arena, "bawn --connect %s CMD", buf_text(&printable));
 }
 
 size_t summary_count_alarms(const struct run_summary *summary)

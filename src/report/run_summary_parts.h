@@ -12,11 +12,11 @@ const char *summary_elapsed(const struct run_summary *summary) returns_text;
 const char *summary_refused(struct arena *arena, const struct refused_host *refused) returns_text;
 
 /*
- * The command that would open a refused host; NULL if none should be offered. It helps only if no rule lists the name:
- * refusals for other reasons say what would help. What a rule refuses by name, such as an agent's telemetry, is refused on
- * purpose.
+ * The command that would open a refused host for one run; NULL if none should be offered. What asked for the host is untrusted, and bawn
+ * does not know which hosts take uploads: so none is offered for all runs, and none after an alarm. It helps only if no rule lists the name:
+ * refusals for other reasons say what would help. What a rule refuses by name, such as an agent's telemetry, is refused on purpose.
  */
-const char *summary_allow_command(const struct policy *policy, const struct refused_host *refused);
+const char *summary_allow_command(const struct run_summary *summary, const struct refused_host *refused);
 
 /* Of tripwires, misused secrets, leaks and refused keys. */
 size_t summary_count_alarms(const struct run_summary *summary);

@@ -311,11 +311,11 @@ def what_ssh_was_refused_is_offered_with_its_port(session):
         raise Skip("needs ssh")
     ssh = ["ssh", "-o", "BatchMode=yes", "other.test"]
     said = session.on_terminal([], *ssh)
-    assert re.search(r"bawn allow --always other\.test:22\b", said), said
+    assert re.search(r"bawn --connect other\.test:22 CMD\b", said), said
     said = session.on_terminal(["connect other.test:22"], *ssh)  # the advice helps: ssh finds the name, and nobody who listens
     assert "not on the list" not in said and "other.test:22" in said, said
     said = session.on_terminal([], "getent", "hosts", "other.test")  # the control: another program
-    assert re.search(r"bawn allow --always other\.test\s", said), said
+    assert re.search(r"bawn --connect other\.test CMD\b", said), said
 
 
 @test
@@ -326,7 +326,7 @@ s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(10)
 for name in (b"--help", b"-x", b"evil"):
     s.sendto(b"\\0\\1\\1\\0\\0\\1\\0\\0\\0\\0\\0\\0" + bytes([len(name)]) + name + b"\\0\\0\\1\\0\\1", ("198.18.0.1", 53)); s.recv(512)"""
     said = session.on_terminal(["connect allowed.test"], "/usr/bin/python3", "-c", code)
-    assert "refused   --help is not on the list" in said and "bawn allow --always evil  from now on\n" in said, said
+    assert "refused   --help is not on the list" in said and "bawn --connect evil CMD  for one run\n" in said, said
 
 
 @test
@@ -335,8 +335,8 @@ def the_end_tells_what_was_not_reached_and_offers_each_host_by_itself(session):
     said = session.on_terminal(["connect allowed.test:1", "connect corp.test", "connect *.test:9000"], "sh", "-c",
                                f"for name in {names}; do curl -s -m {PATIENCE} https://$name.example/; done; curl -s http://allowed.test:1/; curl -s corp.test:9000")
     assert "refused   host0.test.example is not on the list of hosts\n" in said and "and 7 more\n" in said, said
-    offered = [line.strip() for line in said.splitlines() if "bawn allow" in line]
-    assert offered == [("next      " if i == 0 else "") + f"bawn allow --always host{i}.test.example  from now on" for i in range(4)], said
+    offered = [line.strip() for line in said.splitlines() if "--connect" in line]
+    assert offered == [("next      " if i == 0 else "") + f"bawn --connect host{i}.test.example CMD  for one run" for i in range(4)], said
     assert "failed    allowed.test:1 Connection refused\n" in said, said
     assert session.run(["connect allowed.test"], "curl", "-s", "https://other.test/").err == ""  # in a pipe bawn adds no byte
 
