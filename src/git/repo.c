@@ -77,11 +77,7 @@ static char *configured_worktree(struct fsview *fs, const char *git_dir)
     return value && *value ? value : NULL;
 }
 
-/*
- * Is this what git takes for a repository, and not just a directory with some of its names in it? git does not ask whether
- * `objects` and `refs` are directories: a file that may be executed will do, or a link to anything.
- */
-static bool is_whole(struct fsview *fs, const char *directory)
+bool git_is_whole(struct fsview *fs, const char *directory)
 {
     return fs_kind(fs, path_join(fs->arena, directory, "HEAD")) != FILE_MISSING &&
            fs_kind(fs, path_join(fs->arena, directory, "objects")) != FILE_MISSING &&
@@ -92,7 +88,7 @@ static bool is_main_dir(struct fsview *fs, const char *directory)
 {
     const char *name = path_name(directory);
     size_t size = strlen(name);
-    return size >= 4 && strcmp(name + size - 4, ".git") == 0 && is_whole(fs, directory);
+    return size >= 4 && strcmp(name + size - 4, ".git") == 0 && git_is_whole(fs, directory);
 }
 
 /* git_dir is MAIN/worktrees/NAME: does it belong to the worktree at root, both ways round? Returns MAIN. */
@@ -353,7 +349,7 @@ void git_find(struct fsview *fs, const char *root, const struct git_user *user, 
         vec_push(&repo.whole, (struct git_obeyed){dot_git}); /* whatever it is */
         break;
     default:
-        git_dir = is_whole(fs, root) ? root : NULL; /* a bare one */
+        git_dir = git_is_whole(fs, root) ? root : NULL; /* a bare one */
         break;
     }
     if (git_dir) {

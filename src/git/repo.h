@@ -49,6 +49,12 @@ struct git_repo {
 /* Is this directory (a path without links) the top of a work tree? Any `.git` says so, whole or not. */
 bool git_is_root(struct fsview *fs, const char *directory);
 
+/*
+ * Is this what git takes for a repository, and not just a directory with some of its names in it? git does not ask whether
+ * `objects` and `refs` are directories: a file that may be executed will do, or a link to anything.
+ */
+bool git_is_whole(struct fsview *fs, const char *directory);
+
 /* Whose git it is that obeys: where their own configuration lies. */
 struct git_user {
     const char *home, *config_home;

@@ -195,6 +195,27 @@ static void note_no_agent(struct plan *plan)
                       *toolchains ? "base" : "the base policy", toolchains));
 }
 
+/* A global installation: all of the machine's tools are read-only inside, and npm does not say what that means. */
+static void note_global_install(struct plan *plan)
+{
+    static const char *const managers[] = {"npm", "pnpm", "bun"}, *const globals[] = {"-g", "--global"},
+                             *const verbs[] = {"i", "in", "install", "add", "update", "up", "upgrade"};
+    const char *const *words = plan->policy->request.command;
+    const char *name = path_name(*words);
+    bool is_global = strcmp(name, "yarn") == 0 && words[1] && strcmp(words[1], "global") == 0;
+    bool is_manager = text_is_among(name, managers, array_len(managers)), is_install = false, is_flag = false;
+    for (const char *const *at = words + 1; is_manager && *at && strcmp(*at, "--") != 0; at++) {
+        is_install |= text_is_among(*at, verbs, array_len(verbs));
+        is_flag |= text_is_among(*at, globals, array_len(globals));
+    }
+    if (is_global || (is_install && is_flag))
+        note(plan, NULL,
+             arena_printf(plan->policy->arena,
+                          "a global installation changes nothing on your machine from inside: run %s without "
+                          "bawn, or install it into the project",
+                          name));
+}
+
 /* Arguments that bawn adds and that change what the agent does. The briefing and the tools of bawn change nothing. */
 static void note_arguments(struct plan *plan)
 {
@@ -391,6 +412,8 @@ void plan_add_notes(struct plan *plan)
     const struct policy *policy = plan->policy;
     if (policy->request.command && !policy->agent)
         note_no_agent(plan);
+    if (policy->request.command)
+        note_global_install(plan);
     note_arguments(plan);
     note_given_up(plan);
     plan_note_landlock(plan);

@@ -5,7 +5,9 @@
 #include "base/path.h"
 #include "base/pattern.h"
 #include "base/text.h"
+#include "git/repo.h"
 #include "policy/decide.h"
+#include "policy/ssh_key.h"
 #include "report/messages.h"
 #include "report/policy_text.h"
 #include "report/why_outside.h"
@@ -24,6 +26,7 @@ struct answer {
     const char *object;      /* of a rule that would change the decision */
     const char *user_policy; /* the file for such a rule */
     const char *changes[3];  /* verbs of such rules, ended by NULL; none if it is locked */
+    bool is_repository;      /* a bare one, which git fetches from and pushes to */
 };
 
 static const char *sentence_for_none(const struct plan *plan, const char *path, const struct rule *rule)
@@ -161,6 +164,8 @@ static int answer_path(const struct plan *plan, const struct style *style, const
     bool is_plain = strcmp(shell_word(arena, place->real), place->real) == 0;
     if (plan->policy->request.full_access)
         return 0;
+    bool is_remote = verdict.access <= ACCESS_READ && !policy_in_workspace(plan->policy, place->real) &&
+                     git_is_whole(plan->policy->request.fs, place->real);
     bool is_closed_socket = place->kind == FILE_SOCKET && verdict.access != ACCESS_SOCKET;
     if (is_closed_socket && verdict.access != ACCESS_NONE)
         answer->sentence = "is a socket of this machine: inside, nothing answers there";
@@ -169,6 +174,9 @@ static int answer_path(const struct plan *plan, const struct style *style, const
     else
         suggest_for_path(answer, is_plain ? style_path(style, arena, place->real) : place->real,
                          verdict.access, policy_is_workspace(plan->policy, place->real));
+    answer->is_repository = is_remote && answer->changes[0];
+    if (answer->is_repository && verdict.access == ACCESS_NONE)
+        suggest(answer, answer->object, "write", "read");
     answer->flag_object = is_plain ? answer->object : pattern_quote(arena, place->real);
     return 0;
 }
@@ -184,6 +192,11 @@ static void answer_loopback(const struct plan *plan, uint16_t port, struct answe
         return;
     }
     answer->sentence = "is the sandbox itself inside: this machine's port is not shown there";
+    if (port == SSH_PORT) {
+        answer->sentence = "is the sandbox itself inside: this machine's ssh server is not shown there, "
+                           "because who logs in at it has left the sandbox";
+        return;
+    }
     suggest(answer, arena_printf(plan->policy->arena, "%u", port), "host-port", NULL);
 }
 
@@ -398,6 +411,11 @@ static void add_changes(struct buf *out, const struct style *style, struct arena
     buf_add_str(out, "` in ");
     style_add(style, out, COLOUR_PLAIN, answer->user_policy);
     buf_add_char(out, '\n');
+    if (answer->is_repository) {
+        buf_add_str(out, "  ");
+        style_add(style, out, COLOUR_DIM, "git       ");
+        buf_add_str(out, "a push to it needs `write`, a fetch `read`\n");
+    }
     if (strcmp(answer->changes[0], "connect") == 0 && !answer->decides && !is_request) {
         buf_add_str(out, "  ");
         style_add(style, out, COLOUR_DIM, "in a run  ");
