@@ -232,30 +232,66 @@ static int drop_name(struct root *root, struct err *err)
     return unlinkat(root->fd, ".nameless", 0) < 0 ? err_sys(err, errno, "cannot tidy up the new root") : 0;
 }
 
-/* No process inside can become root. A script in the place of sudo and the like says so. */
-static int explain_root(struct root *root, struct err *err)
+/*
+ * Programs that cannot do their work inside, and whose own messages would send their reader looking for what is broken. A script in their place says
+ * what is not here and what to do. No program can become root; the others work where the plan shows what they need.
+ */
+enum needs { NEEDS_ROOT, NEEDS_PACKAGES, NEEDS_SERVICE };
+static const struct {
+    const char *path;
+    enum needs needs;
+} explained[] = {
+    {"/usr/bin/sudo", NEEDS_ROOT},         {"/usr/bin/su", NEEDS_ROOT},
+    {"/usr/bin/doas", NEEDS_ROOT},         {"/usr/bin/pkexec", NEEDS_ROOT},
+    {"/usr/bin/apt", NEEDS_PACKAGES},      {"/usr/bin/apt-get", NEEDS_PACKAGES},
+    {"/usr/bin/dnf5", NEEDS_PACKAGES},     {"/usr/bin/dnf-3", NEEDS_PACKAGES},
+    {"/usr/bin/docker", NEEDS_SERVICE},    {"/usr/local/bin/docker", NEEDS_SERVICE},
+    {"/usr/bin/podman", NEEDS_SERVICE},    {"/usr/bin/snap", NEEDS_SERVICE},
+    {"/usr/bin/systemctl", NEEDS_SERVICE},
+};
+static const char explanation[] =
+    "#!/bin/sh\n"
+    "name=${0##*/}\n"
+    "case $name in\n"
+    "apt* | dnf* | snap) set -- 'the packages of this machine cannot be changed inside bawn; ask the person who started it to "
+    "install what is missing, or install it into the project (npm, pip, cargo)' ;;\n"
+    "docker | podman) set -- 'no container can be started inside bawn; leave what needs one to the person who started it' ;;\n"
+    "systemctl) set -- 'the services of this machine cannot be reached inside bawn; start what the project needs as a "
+    "program, or ask the person who started it' ;;\n"
+    "*) set -- 'no program can become root inside bawn; ask the person who started it' ;;\n"
+    "esac\n"
+    "echo \"$name: $1\" >&2\n"
+    "exit 1\n";
+
+static int explain_programs(struct root *root, struct err *err)
 {
-    static const char text[] =
-        "#!/bin/sh\n"
-        "echo \"${0##*/}: no program can become root inside bawn; ask the person who started it\" "
-        ">&2\n"
-        "exit 1\n";
-    static const char *const programs[] = {"/usr/bin/sudo", "/usr/bin/su", "/usr/bin/doas",
-                                           "/usr/bin/pkexec"};
+    const struct launch *launch = root->launch;
+    const struct operations *operations = launch->operations;
+    bool is_whole = operations_find(operations, OP_HOST);
+    const bool has[] = {
+        [NEEDS_PACKAGES] =
+            is_whole || operations_show(operations, "/etc/apt") || operations_show(operations, "/etc/dnf"),
+        /* By a socket of the host's, or where DOCKER_HOST leads. podman needs no service, but namespaces. */
+        [NEEDS_SERVICE] = is_whole || operations_find(operations, OP_SOCKET) || launch->nested ||
+                          text_variable(launch->environment, "DOCKER_HOST"),
+    };
     auto_fd int script = -1;
-    for (size_t i = 0; i < array_len(programs); i++) {
-        auto_fd int place = place_find(root, programs[i]);
+    for (size_t i = 0; i < array_len(explained); i++) {
+        const char *path = explained[i].path;
+        if (has[explained[i].needs])
+            continue;
+        auto_fd int place = place_find(root, path);
         if (place < 0 && errno_is_of_machine(errno))
-            return err_sys(err, errno, "cannot find %s", programs[i]);
+            return err_sys(err, errno, "cannot find %s", path);
         if (place < 0)
             continue;
         /* The first place gets the tree, the others get copies of it. */
         auto_fd int copy = script < 0 ? -1 : mount_open_tree(script, "", err);
         if (script < 0)
-            script = make_nameless(root, NULL, text, 0755, err);
+            script = make_nameless(root, NULL, explanation, 0755, err);
         else if (copy < 0)
             return -1;
-        if (script < 0 || mount_attach(copy < 0 ? script : copy, place, programs[i], err) < 0)
+        if (script < 0 || mount_attach(copy < 0 ? script : copy, place, path, err) < 0)
             return -1;
     }
     return script < 0 ? 0 : drop_name(root, err);
@@ -376,5 +412,5 @@ int furnish_files(struct root *root, struct err *err)
         if (make_file(root, file->path, file->host, file->text, err) < 0)
             return -1;
     }
-    return explain_root(root, err);
+    return explain_programs(root, err);
 }
