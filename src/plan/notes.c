@@ -251,6 +251,16 @@ static void note_servers(struct plan *plan)
              arena_printf(arena, "no rule allows the MCP server%s %s", found.count > 1 ? "s" : "", names));
 }
 
+/* The login and the settings that the agent would have outside are not those that it gets. */
+static void note_agent_folder(struct plan *plan)
+{
+    const struct policy *policy = plan->policy;
+    if (policy->folder_problem && policy->agent && strcmp(policy->agent, "agent/claude") == 0)
+        note(plan, NULL,
+             arena_printf(policy->arena, "CLAUDE_CONFIG_DIR %s, so claude uses ~/.claude inside",
+                          policy->folder_problem));
+}
+
 /* Where a variable sends the agent's requests. Without the rule it would try again and again, and not say why. */
 static void note_base_urls(struct plan *plan)
 {
@@ -421,6 +431,7 @@ void plan_add_notes(struct plan *plan)
     note_untrusted(plan);
     note_git(plan);
     note_certificates(plan);
+    note_agent_folder(plan);
     note_servers(plan);
     note_base_urls(plan);
     note_sockets(plan);

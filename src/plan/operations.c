@@ -10,9 +10,6 @@
 const char *operations_destination(const struct operations *operations, const struct operation *operation)
 {
     const char *home = "", *path = operation->path;
-    const char *elsewhere = operation->kind == OP_SIFT ? sifted_destination(sifted_file(path)) : NULL;
-    if (elsewhere)
-        return elsewhere;
     vec_each (const struct operation, other, operations) {
         if (other->kind == OP_HOME)
             home = other->path;
@@ -20,6 +17,9 @@ const char *operations_destination(const struct operations *operations, const st
         if (other->kind == OP_LINK && path_is_beneath(path, other->path))
             path = operation->source;
     }
+    const char *elsewhere = operation->kind == OP_SIFT ? sifted_destination(operation->path, home) : NULL;
+    if (elsewhere)
+        return elsewhere;
     size_t size = strlen(home);
     return size && path_is_beneath(path, home) && path[size] == '/' ? path + size : NULL;
 }

@@ -131,7 +131,9 @@ static void search_projects(struct search *search, const struct rule *rule)
 {
     const struct policy *policy = search->plan->policy;
     const char *pattern = rule->path.pattern;
-    const char *name = rule->path.start == START_CONFIG ? path_name(pattern) : pattern;
+    const char *name = rule->path.start == START_CONFIG   ? path_name(pattern)
+                       : rule->path.start == START_CLAUDE ? arena_printf(policy->arena, ".claude/%s", pattern)
+                                                          : pattern;
     for (size_t i = 0; i < policy->workspaces.count; i++)
         search_file(search, path_join(policy->arena, policy->workspaces.at[i].path, name), name);
 }

@@ -242,6 +242,7 @@ void policy_compose(const struct policy_request *request, struct arena *arena, s
                   diags);
     read_arguments(policy, diags);
     find_workspaces(policy, diags);
+    find_agent_folder(policy);
     read_toolchains(policy, diags);
     read_agent(policy, diags);
     for (size_t i = 0; i < policy->workspaces.count; i++) {

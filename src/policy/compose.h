@@ -44,7 +44,7 @@ const char *agent_for_words(struct policy *policy, const struct profile_finder *
 void place_rules(struct policy *policy, struct diags *diags);
 
 /* place.c: does the rule put something into the private home, at the same path? */
-bool rule_is_of_home(const struct rule *rule, const char *spelled);
+bool rule_is_of_home(const struct policy *policy, const struct rule *rule, const char *spelled);
 
 /* index.c: indexes the rules on hosts, variables, limits and the network mode. */
 void index_rules(struct policy *policy);
@@ -73,6 +73,11 @@ void verify_places(struct policy *policy, struct diags *diags);
 
 /* Adds a rule that nobody wrote: for a workspace that was found, or a git directory that belongs to one. */
 void add_found_rule(struct policy *policy, enum verb verb, const struct source *source, const char *path);
+
+/* --- agent_folder --- */
+
+/* Sets $CLAUDE_CONFIG_DIR and $CLAUDE_STATE_DIR of paths. The workspaces are known. */
+void find_agent_folder(struct policy *policy);
 
 /* --- expand --- */
 

@@ -13,6 +13,7 @@
 #include "base/url.h"
 #include "policy/compose.h"
 #include "policy/decide.h"
+#include "policy/parse.h"
 
 enum { LARGEST_SETTINGS = 1 << 20 };
 
@@ -38,8 +39,11 @@ static bool are_to_stay(const struct policy *policy, const char *place)
 
 static const char *host_path(const struct policy *policy, const char *written)
 {
-    return *written == '~' ? path_join(policy->arena, policy->request.home, written + 2)
-                           : path_clean(policy->arena, "/", written);
+    const char *rest = written;
+    enum path_start start = path_start(&rest);
+    const char *folder = start < START_GIT ? policy->request.starts[start] : NULL;
+    return path_clean(policy->arena, "/",
+                      folder ? arena_printf(policy->arena, "%s%s", folder, rest) : written);
 }
 
 /* The variable's value inside; NULL: it is not set there, or empty. */

@@ -23,8 +23,7 @@ static bool variable_is(const char *text, const char *variable)
            !isalnum((unsigned char)text[size + 1]) && text[size + 1] != '_';
 }
 
-/* Where the path starts; moves *rest behind it. START_COUNT: unknown. */
-static enum path_start path_start(const char **rest)
+enum path_start path_start(const char **rest)
 {
     const char *text = *rest;
     if (text[0] == '/')
@@ -108,7 +107,7 @@ static int parse_path(struct arena *arena, const struct word *word, struct rule 
         return object_complain(
             diags, rule, word,
             "known: $HOME $XDG_CONFIG_HOME $XDG_DATA_HOME $XDG_STATE_HOME $XDG_CACHE_HOME $XDG_RUNTIME_DIR "
-            "$GIT $GITLINK; quote the word for a plain $",
+            "$CLAUDE_CONFIG_DIR $CLAUDE_STATE_DIR $GIT $GITLINK; quote the word for a plain $",
             "unknown variable in a path");
     const char *problem = NULL;
     path.pattern = clean_names(arena, rest, path.start == START_RELATIVE, &path, &problem);
@@ -185,7 +184,7 @@ static int parse_env(struct arena *arena, const struct word *word, struct rule *
     rule->env.value = equals ? arena_str(arena, equals + 1) : NULL;
     if (equals && !value_is_expandable(equals + 1))
         return object_complain(diags, rule, word, "put the value into single quotes for a plain $",
-                               "only $HOME, $XDG_… and $SLUG are expanded in a value");
+                               "only $HOME, $XDG_…, $CLAUDE_CONFIG_DIR and $SLUG are expanded in a value");
     return 0;
 }
 

@@ -48,6 +48,11 @@ const char *words_join(struct arena *arena, const struct word *words, size_t cou
 /* The text as one word of a policy, every character as it is; with `wildcards`, but * and ?. */
 const char *word_quote(struct arena *arena, const char *text, bool wildcards);
 
+/* --- object.c --- */
+
+/* Where the path starts; moves *rest behind it. START_COUNT: unknown. */
+enum path_start path_start(const char **rest);
+
 /* --- parse.c --- */
 
 enum { POLICY_LARGEST = 1024 * 1024, RULES_MOST = 65536 };

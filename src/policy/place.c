@@ -86,10 +86,10 @@ static bool only_restricts(enum verb verb)
     return verb == VERB_HIDE || verb == VERB_SEAL || verb == VERB_FREEZE || verb == VERB_FLAG;
 }
 
-bool rule_is_of_home(const struct rule *rule, const char *spelled)
+bool rule_is_of_home(const struct policy *policy, const struct rule *rule, const char *spelled)
 {
     return rule->verb == VERB_COPY || rule->verb == VERB_SEED || rule->verb == VERB_SYNC ||
-           (rule->verb == VERB_SIFT && !sifted_destination(sifted_file(spelled)));
+           (rule->verb == VERB_SIFT && !sifted_destination(spelled, policy->request.home));
 }
 
 /* The link at the path, whatever it leads to. */
@@ -107,7 +107,7 @@ static int place_literal(struct policy *policy, struct rule *rule, const char *s
         place_link(policy, rule, spelled, spelled);
         return 0;
     }
-    if (rule_is_of_home(rule, spelled) && rule->source->is_profile &&
+    if (rule_is_of_home(policy, rule, spelled) && rule->source->is_profile &&
         !path_is_beneath(spelled, policy->request.home))
         return 0; /* an XDG directory outside the home has no place in the private home */
     const struct fs_place *found = NULL;

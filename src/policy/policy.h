@@ -2,6 +2,7 @@
  * The policy of a run: the rules of all layers, with their places on this machine.
  *
  *   compose.c       reads the text of every layer and follows `use`
+ *   agent_folder.c  finds the folder that CLAUDE_CONFIG_DIR names
  *   certificates.c  adds certificate files that the caller's variables name
  *   place.c         makes absolute paths: ~, $XDG…, $GIT, workspaces, symlinks
  *   decide.c        finds the rule that decides a path, a host, a variable or a limit, and the rules it beat
@@ -113,7 +114,9 @@ struct policy {
     struct map by_host;      /* "example.com", "*.example.com" → struct host_rule list */
     struct host_rule *by_address;
     VEC(struct certificates) certificates;
-    struct map *nested; /* directory → struct git_repo, of repositories that were asked about */
+    const char
+        *folder_problem; /* why the caller's CLAUDE_CONFIG_DIR is not used; NULL: it is, or is not set */
+    struct map *nested;  /* directory → struct git_repo, of repositories that were asked about */
     VEC(const struct rule *) env_rules, secret_rules, other_rules; /* other: limits and the network mode */
 };
 

@@ -123,6 +123,9 @@ struct source {
     X(START_STATE, "XDG_STATE_HOME")                                                                         \
     X(START_CACHE, "XDG_CACHE_HOME")                                                                         \
     X(START_RUNTIME, "XDG_RUNTIME_DIR")                                                                      \
+    X(START_CLAUDE, "CLAUDE_CONFIG_DIR")                                                                     \
+    X(START_CLAUDE_STATE,                                                                                    \
+      "CLAUDE_STATE_DIR") /* where .claude.json lies: the home if no CLAUDE_CONFIG_DIR */                    \
     X(START_GIT, "GIT")                                                                                      \
     X(START_GITLINK, "GITLINK")
 

@@ -158,6 +158,14 @@ static int parse_endpoints(struct arena *arena, const struct word *words, size_t
     return 0;
 }
 
+/* Does it begin with /, ~/ or the variable of a folder? */
+static bool is_exact_path(const char *path)
+{
+    const char *rest = path;
+    enum path_start start = path_start(&rest);
+    return start != START_RELATIVE && start < START_GIT && *rest == '/';
+}
+
 /* The words after `unless`: NAME, TEXT in FILE, or TEXT in command. */
 static int parse_unless(struct arena *arena, const struct word *words, size_t count, const struct rule *rule,
                         struct secret_object *secret, struct diags *diags)
@@ -173,7 +181,7 @@ static int parse_unless(struct arena *arena, const struct word *words, size_t co
             (struct secret_unless){word_plain(arena, words[i].text), in_command ? NULL : place, in_command};
         if (!has_place && !variable_name_is_valid(unless[secret->unless_count].text))
             return object_complain(diags, rule, &words[i], form, "this is not the name of a variable");
-        if (has_place && !in_command && *place != '/' && strncmp(place, "~/", 2) != 0)
+        if (has_place && !in_command && !is_exact_path(place))
             return object_complain(diags, rule, &words[i + 2],
                                    "write an absolute path, or one that begins with ~/",
                                    "a file of a project cannot let a secret in");
@@ -200,7 +208,7 @@ static int parse_login(struct arena *arena, const struct word *words, size_t cou
     const char *path = secret->name;
     secret->source = SECRET_LOGIN;
     secret->from = path;
-    if ((*path != '/' && strncmp(path, "~/", 2) != 0) || !is_one_word(path))
+    if (!is_exact_path(path) || !is_one_word(path))
         return object_complain(diags, rule, &words[0],
                                "write an absolute path, or one that begins with ~/, without spaces",
                                "this is not the place of a login file");

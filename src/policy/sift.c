@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/path.h"
 #include "base/vec.h"
 
 static const struct {
@@ -24,9 +25,11 @@ enum sifted sifted_file(const char *path)
     return SIFTED_UNKNOWN;
 }
 
-const char *sifted_destination(enum sifted file)
+const char *sifted_destination(const char *path, const char *home)
 {
-    return *files[file].destination ? files[file].destination : NULL;
+    enum sifted file = sifted_file(path);
+    bool is_deeper = path_is_beneath(path, home) && strchr(path + strlen(home) + 1, '/');
+    return *files[file].destination && !is_deeper ? files[file].destination : NULL;
 }
 
 bool sifted_is_made_once(enum sifted file)

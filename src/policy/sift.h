@@ -31,6 +31,6 @@ enum sifted { SIFTED_UNKNOWN, SIFTED_FILES(ID_OF) };
 
 enum sifted sifted_file(const char *path);
 
-/* The place in the private home, with the home as "/"; NULL: the same as outside. */
-const char *sifted_destination(enum sifted file);
+/* The place of a file in the private home, with the home as "/"; NULL: the same as outside, as for what lies deeper in the home. */
+const char *sifted_destination(const char *path, const char *home);
 bool sifted_is_made_once(enum sifted file);

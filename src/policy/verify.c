@@ -101,7 +101,7 @@ static void check_in_home(const struct policy *policy, const struct placed *plac
     const char *home = policy->request.home;
     enum verb verb = placed->rule->verb;
     bool in_home = path_is_beneath(placed->spelled, home) && strcmp(placed->spelled, home) != 0;
-    if (rule_is_of_home(placed->rule, placed->spelled) && !in_home)
+    if (rule_is_of_home(policy, placed->rule, placed->spelled) && !in_home)
         diag_error(diags, spot_of_rule(placed->rule), "use `read` or `write` for it",
                    "`%s` is for files in your home directory, and %s is not in it", verb_word(verb),
                    placed->spelled);

@@ -45,7 +45,7 @@ static const struct token_file {
     {START_CONFIG, "gh/hosts.yml", TOKENS_IN_LINES},
     {START_CONFIG, "glab-cli/config.yml", TOKENS_IN_LINES},
     {START_HOME, ".docker/config.json", TOKENS_IN_JSON},
-    {START_HOME, ".claude/.credentials.json", TOKENS_IN_JSON},
+    {START_CLAUDE, ".credentials.json", TOKENS_IN_JSON},
     {START_HOME, ".codex/auth.json", TOKENS_IN_JSON},
     {START_HOME, ".gemini/oauth_creds.json", TOKENS_IN_JSON},
     {START_HOME, ".qwen/oauth_creds.json", TOKENS_IN_JSON},
@@ -92,23 +92,23 @@ static void take_token(void *self, struct bytes value)
 }
 
 /* Does a rule keep all tokens of the file outside, although the file is shown? */
-static bool is_kept(const struct vault *vault, const char *name)
+static bool is_kept(const struct vault *vault, const char *real)
 {
     vec_each (const struct operation, operation, &vault->plan->operations) {
         if (operation->kind == OP_SECRET && operation->is_login && !operation->because->secret->key &&
-            strcmp(operation->because->secret->from, name) == 0)
+            strcmp(operation->source, real) == 0)
             return true;
     }
     return false;
 }
 
 /* Are the tokens of the file inside by the policy? Then the command may send them. */
-static bool is_shown(const struct vault *vault, const char *name, const char *real)
+static bool is_shown(const struct vault *vault, const char *real)
 {
     const struct policy *policy = vault->plan->policy;
     enum access access = decide_path(policy, real, NULL).access;
     return policy->request.full_access ||
-           (access != ACCESS_NONE && access != ACCESS_SIFT && !is_kept(vault, name));
+           (access != ACCESS_NONE && access != ACCESS_SIFT && !is_kept(vault, real));
 }
 
 /* Returns false if there is such a file, and it cannot be searched for. */
@@ -122,7 +122,7 @@ static bool read_file(struct search *search, const char *path, enum token_format
         return errno == ENOENT || errno == ENOTDIR;
     if (!realpath(path, real) || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
         return false;
-    if (is_shown(search->vault, search->name, real))
+    if (is_shown(search->vault, real))
         return true;
     return status.st_size <= LARGEST_FILE && buf_read(&text, fd, LARGEST_FILE) == 0 &&
            (!text.size || token_file_read(format, bytes_of(text.bytes, text.size), take_token, search));

@@ -6,7 +6,7 @@ bats_require_minimum_version 1.5.0
 setup() {
     HOME=$(mktemp -d)
     export HOME
-    unset XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME BAWN_POLICY
+    unset XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME BAWN_POLICY CLAUDE_CONFIG_DIR
     export PATH=$HOME/bin:/usr/bin:/bin
     mkdir -p "$HOME/app/.git" "$HOME/bin"
     echo 'ref: refs/heads/main' >"$HOME/app/.git/HEAD"
@@ -734,4 +734,75 @@ agent() {
         agent "$name" 'echo "in: $SANDBOX"'
         says 0 "in: bawn" --net off --read "$HOME/bin" "$name"
     done
+}
+
+# claude_folders FOLDER: two folders of claude's, each with a login and settings; CLAUDE_CONFIG_DIR names FOLDER.
+claude_folders() {
+    local folder
+    mkdir -p "$HOME/.claude" "$HOME/.claude-work" "$HOME/app/.claude-here"
+    for folder in "$HOME/.claude" "$HOME/.claude-work"; do
+        echo '{"claudeAiOauth":{"accessToken":"x","refreshToken":"y"}}' >"$folder/.credentials.json"
+        echo '{}' >"$folder/settings.json"
+    done
+    echo '{"hasCompletedOnboarding":true}' | tee "$HOME/.claude.json" >"$HOME/.claude-work/.claude.json"
+    export CLAUDE_CONFIG_DIR=$1
+}
+
+# has FILTER: an operation of the plan in $output is so.
+has() {
+    jq -e --arg home "$HOME" "any(.operations[]; $1)" <<<"$output" >/dev/null
+}
+
+@test "the folder that CLAUDE_CONFIG_DIR names is claude's, with its login, settings and history" {
+    claude_folders "$HOME/.claude-work"
+    run "$BAWN" show --plan --json -- claude
+    [ "$status" = 0 ]
+    has '.op == "sync" and .path == $home + "/.claude-work/.credentials.json"'
+    has '.op == "copy" and .path == $home + "/.claude-work/settings.json"'
+    has '.op == "sift" and .path == $home + "/.claude-work/.claude.json"'
+    has '.op == "write" and (.path | startswith($home + "/.claude-work/projects/"))'
+    has '.op == "env-set" and .name == "CLAUDE_CONFIG_DIR" and .value == $home + "/.claude-work"'
+    # The other account's folder, and its file beside it, stay outside.
+    if has '(.op | IN("sync", "copy", "sift", "write", "read")) and (.path | startswith($home + "/.claude/") or . == $home + "/.claude.json")'; then
+        return 1
+    fi
+    run "$BAWN" why "$HOME/.claude-work/settings.json" -- codex
+    [[ $output == *'$CLAUDE_CONFIG_DIR/'* ]] # sealed
+}
+
+@test "without CLAUDE_CONFIG_DIR it is ~/.claude, and its state is ~/.claude.json" {
+    claude_folders ''
+    run "$BAWN" show --plan --json -- claude
+    has '.op == "sync" and .path == $home + "/.claude/.credentials.json"'
+    has '.op == "sift" and .path == $home + "/.claude.json"'
+    [[ $output != *claude-work* ]]
+}
+
+@test "a CLAUDE_CONFIG_DIR that cannot be used is named with the reason, and claude has ~/.claude" {
+    local value reason
+    touch "$HOME/file"
+    while read -r value reason; do
+        claude_folders "$value"
+        run "$BAWN" show --all -- claude
+        [[ $output == *"note: CLAUDE_CONFIG_DIR $reason, so claude uses ~/.claude inside"* && $output == *'~/.claude/settings.json'* ]] || {
+            echo "$value: $output"
+            return 1
+        }
+        run "$BAWN" show --all -- codex
+        [[ $output != *'note: CLAUDE_CONFIG_DIR'* ]]
+    done <<EOF
+.claude-work is not an absolute path
+/var/lib/claude is not a directory below your home
+$HOME is not a directory below your home
+$HOME/.claude-work/../../../etc is not a directory below your home
+$HOME/file is not a directory
+$HOME/app/.claude-here is in the workspace
+EOF
+    # Such a folder would seal the workspace for every other agent.
+    mkdir "$HOME/src" && mv "$HOME/app" "$HOME/src/app" && cd "$HOME/src/app"
+    export CLAUDE_CONFIG_DIR=$HOME/src
+    run "$BAWN" show --all -- claude
+    [[ $output == *'note: CLAUDE_CONFIG_DIR contains the workspace, so claude uses ~/.claude inside'* ]]
+    run "$BAWN" show --all -- codex
+    [ "$status" = 0 ]
 }

@@ -22,15 +22,16 @@ TEST(files_are_known_by_the_end_of_their_path)
     CHECK_INT(sifted_file("/home/u/.condarc"), SIFTED_CONDA);
     CHECK_INT(sifted_file("/usr/local/etc/npmrc"), SIFTED_NPM_SYSTEM);
     CHECK_INT(sifted_file("/etc/pip.conf"), SIFTED_PIP_SYSTEM);
-    CHECK_STR(sifted_destination(SIFTED_PIP_SYSTEM), "/.pip/pip.conf");
+    CHECK_STR(sifted_destination("/etc/pip.conf", "/home/u"), "/.pip/pip.conf");
     CHECK_INT(sifted_file("/home/u/.config/pypoetry/config.toml"), SIFTED_POETRY);
     CHECK_INT(sifted_file("/home/u/.config/pypoetry/auth.toml"), SIFTED_UNKNOWN);
     CHECK_INT(sifted_file("/home/u/.bunfig.toml"), SIFTED_BUN);
     CHECK_INT(sifted_file("/home/u/.claude.json"), SIFTED_CLAUDE);
     CHECK_INT(sifted_file("/home/u/x.npmrc"), SIFTED_UNKNOWN);
     CHECK_INT(sifted_file("/home/u/.netrc"), SIFTED_UNKNOWN);
-    CHECK_STR(sifted_destination(SIFTED_CLAUDE), "/.claude/.claude.json");
-    CHECK(sifted_destination(SIFTED_NPM) == NULL);
+    CHECK_STR(sifted_destination("/home/u/.claude.json", "/home/u"), "/.claude/.claude.json");
+    CHECK(sifted_destination("/home/u/.claude-work/.claude.json", "/home/u") == NULL);
+    CHECK(sifted_destination("/home/u/.npmrc", "/home/u") == NULL);
 }
 
 TEST(paths_of_certificates_pass_and_certificates_and_keys_do_not)

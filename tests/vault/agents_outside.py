@@ -117,18 +117,19 @@ def test(name, words, key, hosts, header, value=KEY, **more):
 MARK = "/+token-0123456789abcdefghij"  # in every token of the world's server of logins
 
 
-def with_login(name, words, path, login, hosts, files=None, mark=MARK, which="its login", **more):
+def with_login(name, words, path, login, hosts, files=None, mark=MARK, which="its login", folder=None, **more):
     """A login that has run out: the agent refreshes it, and works with the new token."""
 
     def run(session):
-        done, found, seen = work(session, name, words, files={path: login, **(files or {})}, text=mark, **more)
+        own = {"more": {folder: str((session.home / path).parent)}} if folder else more
+        done, found, seen = work(session, name, words, files={path: login, **(files or {})}, text=mark, **own)
         assert "The work is done" in done.out and found == "found [] searched\n", (done, found)
         assert session.events("leak") == [], session.events("leak")
         [issued] = [event[1] for event in seen if event[0] == "issued"]
         bearers = carried(seen, "authorization")
         assert (hosts, f"Bearer {issued['access_token']}") in bearers, bearers
         assert all(token in (session.home / path).read_text() for token in issued.values()) and mark not in done.out + done.err
-        control = session.run([f"agent {name}", "secrets inside"], "sh", "-c", "python3 search.py; true")
+        control = session.run([f"agent {name}", "secrets inside"], "sh", "-c", "python3 search.py; true", env=own.get("more"))
         assert "a file" in control.out, control
 
     run.__name__ = f"{name}_finishes_its_task_with_{which}_outside".replace(" ", "_")
@@ -137,9 +138,10 @@ def with_login(name, words, path, login, hosts, files=None, mark=MARK, which="it
 
 
 PROMPT = "{prompt}"
-with_login("claude", ("-p", PROMPT, "--dangerously-skip-permissions"), ".claude/.credentials.json",
-           {"claudeAiOauth": {"accessToken": f"sk-ant-oat01-start-{MARK}", "refreshToken": f"sk-ant-ort01-start-claude{MARK}", "expiresAt": 1600000000000,
-                              "scopes": ["user:inference", "user:profile"], "subscriptionType": "max"}}, "api.anthropic.com")
+for folder, more in ((".claude", {}), (".claude-work", {"which": "the login of CLAUDE_CONFIG_DIR", "folder": "CLAUDE_CONFIG_DIR"})):
+    with_login("claude", ("-p", PROMPT, "--dangerously-skip-permissions"), f"{folder}/.credentials.json",
+               {"claudeAiOauth": {"accessToken": f"sk-ant-oat01-start-{MARK}", "refreshToken": f"sk-ant-ort01-start-{folder[1:]}{MARK}", "expiresAt": 1600000000000,
+                                  "scopes": ["user:inference", "user:profile"], "subscriptionType": "max"}}, "api.anthropic.com", **more)
 with_login("codex", ("exec", "--skip-git-repo-check", "-c", "model=gpt-5.5", "-c", "features.enable_request_compression=false", PROMPT), ".codex/auth.json",
            {"OPENAI_API_KEY": None, "last_refresh": "2020-01-01T00:00:00.000000Z",
             "tokens": {"id_token": login_world.jwt({"email": "me@example.com", "https://api.openai.com/auth": {
