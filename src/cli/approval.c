@@ -162,10 +162,10 @@ const char *approval_of_change(void *context, const struct change *change)
         auto_buf struct buf shown = {0};
         patch_add_diff(patch, change, &shown);
         put(world->out, &shown);
-        bool is_taken = ask(world, "Apply this anyway?");
-        *map_at(is_taken ? &approval->taken : &approval->left, change->path, strlen(change->path)) =
+        bool is_yes = ask(world, "Apply this anyway?");
+        *map_at(is_yes ? &approval->taken : &approval->left, change->path, strlen(change->path)) =
             (void *)change;
-        if (is_taken)
+        if (is_yes)
             return NULL;
     }
     return arena_printf(patch->arena, "risky, because: %s (%s)", reasons.at[0], approval->override);
