@@ -74,10 +74,9 @@ static bool is_mention(const char *inner)
 static void add_logged(struct looking *looking, const char *name, const struct git_position *at)
 {
     struct git_refs *logged = &looking->logged;
-    size_t count = logged->list.count;
-    if (git_position_is_null(at) || (count && strcmp(logged->list.at[count - 1].at.digits, at->digits) == 0))
+    if (git_position_is_null(at))
         return;
-    if (count >= MOST_LOGGED)
+    if (logged->list.count >= MOST_LOGGED)
         logged->unread = name;
     else
         vec_push(&logged->list, ((struct git_ref){.name = name, .at = *at}));
@@ -118,8 +117,10 @@ static int read_position(struct looking *looking, const struct decision *decisio
         return read_log(looking, name, decision->judged.change.before, buf_text(&text), err);
     if (is_packed)
         read_packed(looking, bytes_of(buf_text(&text), text.size));
+    else if (git_position_parse(buf_text(&text), &ref.at) && is_mention(name))
+        add_logged(looking, name, &ref.at);
     else if (git_position_parse(buf_text(&text), &ref.at))
-        vec_push(is_mention(name) ? &looking->logged.list : &looking->after.list, ref);
+        vec_push(&looking->after.list, ref);
     return 0;
 }
 

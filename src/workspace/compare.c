@@ -87,12 +87,6 @@ bool change_is_shown(const struct change *change)
     return (change->what & ~(unsigned)CHANGE_TIME) != 0;
 }
 
-bool change_is_mode(const struct change *change)
-{
-    const unsigned shown = CHANGE_MODE | CHANGE_ATTRIBUTES, other = change->what & ~(shown | CHANGE_TIME);
-    return change->before && change->after && change->what & shown && !other;
-}
-
 bool change_counts(const change_list *changes, size_t number)
 {
     const struct change *change = &changes->at[number];

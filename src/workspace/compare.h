@@ -51,7 +51,11 @@ void compare_trees(const struct tree *before, const struct tree *after, change_l
 bool change_is_shown(const struct change *change);
 
 /* Is the path there before and after, and differs in nothing but its mode, attributes and time? */
-bool change_is_mode(const struct change *change);
+static inline bool change_is_mode(const struct change *change)
+{
+    const unsigned shown = CHANGE_MODE | CHANGE_ATTRIBUTES, other = change->what & ~(shown | CHANGE_TIME);
+    return change->before && change->after && change->what & shown && !other;
+}
 
 /*
  * Is it counted? Those that are shown are, except a directory that was made or removed with something in it: a person counts the

@@ -170,8 +170,7 @@ int live_save_changes(const struct live *live, int folder_fd, uint64_t *ret_coun
     change_list changes;
     compare_trees(live->start, live->end, &changes);
     struct uncounted uncounted = {0};
-    int result =
-        objects_drop_moved(top_fd, &store, &arena, live->start, live->end, &changes, &uncounted, err);
+    int result = objects_drop_moved(live, top_fd, &store, &arena, &changes, &uncounted, err);
     if (result == 0)
         uncounted.is_packed |= drop_unmoved_refs(live, top_fd, &store, &arena, &changes);
     *ret_count = changes_count(&changes);

@@ -305,11 +305,11 @@ static bool keep_change(const struct run *run, struct change *change)
     return true;
 }
 
-int objects_drop_moved(int top_fd, struct store *store, struct arena *arena, const struct tree *start,
-                       const struct tree *end, change_list *changes, struct uncounted *uncounted,
-                       struct err *err)
+int objects_drop_moved(const struct live *live, int top_fd, struct store *store, struct arena *arena,
+                       change_list *changes, struct uncounted *uncounted, struct err *err)
 {
-    struct run run = {.top_fd = top_fd, .start = start, .end = end, .arena = arena, .uncounted = uncounted};
+    struct run run = {
+        .top_fd = top_fd, .start = live->start, .end = live->end, .arena = arena, .uncounted = uncounted};
     size_t kept = 0;
     for (size_t i = 0; i < changes->count; i++) {
         if (is_lost_file(&changes->at[i]))

@@ -34,9 +34,8 @@ struct uncounted {
  * Drops the changes of a live run that do not count. A file that is gone, and whose objects are elsewhere, becomes context:
  * a change with the same entry before and after it. So its content is kept, in case that objects_decide finds the objects missing.
  */
-int objects_drop_moved(int top_fd, struct store *store, struct arena *arena, const struct tree *start,
-                       const struct tree *end, change_list *changes, struct uncounted *uncounted,
-                       struct err *err) must_check;
+int objects_drop_moved(const struct live *live, int top_fd, struct store *store, struct arena *arena,
+                       change_list *changes, struct uncounted *uncounted, struct err *err) must_check;
 
 /*
  * Decides which files of object stores an undo brings back: those that are gone and have an object that is missing. With
