@@ -359,6 +359,15 @@ void hold_fell(struct hold *hold, size_t operation)
     frozen->is_due |= has_changed(hold, frozen);
 }
 
+void hold_cannot_pin(struct hold *hold, size_t operation)
+{
+    struct frozen *frozen = hold_frozen_at(hold, operation);
+    if (frozen && has_changed(hold, frozen)) {
+        frozen->fell = true;
+        decide_fallen(hold, frozen);
+    }
+}
+
 bool hold_is_due(const struct hold *hold, bool *ret_is_changing)
 {
     enum { MOMENT_NANOSECONDS = 20 * 1000 * 1000 };

@@ -125,6 +125,9 @@ int hold_lower_again(struct hold *hold, struct err *err) must_check;
 /* A pin fell and was made again: is there something to decide about? */
 void hold_fell(struct hold *hold, size_t operation);
 
+/* What stands at a path cannot be pinned, a link for example: decides about it at once, while everything inside stands still. */
+void hold_cannot_pin(struct hold *hold, size_t operation);
+
 /* Is there, and has a file changed in the last moment? Then the program that changes it may not be done: `git remote add` writes twice. */
 bool hold_is_due(const struct hold *hold, bool *ret_is_changing);
 
@@ -132,7 +135,7 @@ bool hold_is_due(const struct hold *hold, bool *ret_is_changing);
 void hold_decide_due(struct hold *hold);
 
 /* replaced.c: a person wants these settings, which were taken out: adds them. To be called while nothing inside runs. */
-int hold_add_settings(struct hold *hold, size_t addition, struct err *err) must_check;
+int hold_add_settings(struct hold *hold, size_t number, struct err *err) must_check;
 
 /* Does a mount hold each frozen path? */
 bool hold_has_pins(const struct hold *hold);

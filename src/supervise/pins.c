@@ -67,6 +67,8 @@ static bool take_stock(struct pins *pins)
         if (state != PIN_LOST && !(is_gone && is_frozen))
             continue; /* a hidden or read-only path that is gone shows nothing; the watch reports when it comes back */
         is_whole = false;
+        if (!is_gone && pins->tries > 0)
+            hold_cannot_pin(pins->hold, i);
         if (is_gone && pins->tries > 0)
             hold_stand_in(pins->hold, i);
         if (shall_say)
