@@ -164,6 +164,9 @@ int cmd_run(const struct world *world, const struct args *args)
     if (args->flags & FLAG(FULL_ACCESS) && !(args->flags & FLAG(I_KNOW)))
         return say_bad_input(world, "--full-access lets the command write all your files",
                              "pass --i-know, too, if you want that; --write PATH opens a single directory");
+    if (args->flags & FLAG(FULL_ACCESS) && args->session_file)
+        return say_bad_input(world, "with --full-access the command could write the file of --session-file",
+                             "leave one of them out");
     struct run_request request = args_request(args);
     request.wants_changes = summary_is_wanted(world, args);
     const char *verbs[VERBS_MOST + 1] = {NULL};

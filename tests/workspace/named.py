@@ -57,6 +57,16 @@ def test_writable(place):
     assert re.fullmatch(r"writable-\d+\n", file.read_text()), file.read_text()
 
 
+@claim("--session-file: with --full-access, whose command could write any file, it is refused")
+def test_full_access(place):
+    project, own = Project(place, "full"), own_place(place, "full")
+    words = ("--full-access", "--i-know", "--session-file", str(own / "session"), "sh", "-c", f"echo victim-1 >{own}/session")
+    same(project.bawn(*words, status=2), "bawn: with --full-access the command could write the file of --session-file. Leave one of them out.\n")
+    assert not (own / "session").exists()
+    project.bawn(*words[:2], *words[4:])  # the control
+    same((own / "session").read_text(), "victim-1\n")
+
+
 @claim("--session-file: no link is followed, neither at the file nor on the way, and what is no file is refused")
 def test_links(place):
     project, own = Project(place, "linked"), own_place(place, "linked")
