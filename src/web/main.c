@@ -51,7 +51,8 @@ static int parse(char **arguments, struct options *options, struct err *err)
 {
     if (!*arguments || !arguments[1] || *arguments[1] != '/') {
         err_set(err, "bawn-web is started by bawn");
-        return err_hint(err, "type `bawn web`");
+        err_hint(err, "type `bawn web`");
+        return -1;
     }
     *options = (struct options){.bawn = arguments[1], .opens = true};
     for (char **at = arguments + 2; *at; at++) {
