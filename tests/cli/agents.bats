@@ -280,6 +280,26 @@ environment() {
     VIRTUAL_ENV=$PWD/.venv reaches refused bash
 }
 
+@test "detect takes a file one folder below the workspace, by its name alone" {
+    local profile=$HOME/.config/bawn/profiles/toolchain/own.bawn wrong
+    mkdir -p "${profile%/*}" folder
+    touch folder/file
+    for wrong in '*/file' '../file' 'folder/..' 'folder/' '/file' 'a/b/c'; do
+        echo "detect $wrong" >"$profile"
+        run "$BAWN" check "$profile"
+        [ "$status" = 2 ] && [[ $output == *"this is not the name of a file"* ]] || {
+            echo "$wrong: status $status: $output"
+            return 1
+        }
+    done
+    echo "detect folder/file" >"$profile"
+    run "$BAWN" show --all -- bash
+    [[ ${lines[0]} == *toolchain/own* ]]
+    rm folder/file
+    run "$BAWN" show --all -- bash
+    [[ ${lines[0]} != *toolchain/own* ]]
+}
+
 # on_path PROFILE FOLDER…: each of these folders of the home in PATH brings the profile, and shows the folder.
 on_path() {
     local profile=$1 folder
