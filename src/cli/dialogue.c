@@ -285,7 +285,7 @@ static struct done count_done(const decision_list *decisions, const struct repla
     return done;
 }
 
-/* "2 files, 1 directory and 3 of git's own" */
+/* "2 files, 1 directory and 3 git files" */
 static void add_done(struct buf *out, const struct done *done)
 {
     bool has_other = done->directories || done->in_git;
@@ -298,7 +298,8 @@ static void add_done(struct buf *out, const struct done *done)
                                   : " and ",
                    done->directories, done->directories == 1 ? "y" : "ies");
     if (done->in_git)
-        buf_printf(out, "%s%zu of git's own", done->files || done->directories ? " and " : "", done->in_git);
+        buf_printf(out, "%s%zu git file%s", done->files || done->directories ? " and " : "", done->in_git,
+                   done->in_git == 1 ? "" : "s");
 }
 
 static void report_result(const struct world *world, const struct dialogue *dialogue,

@@ -174,7 +174,7 @@ const char *judge_used_outside(const struct judge *judge, const char *path, bool
             return why_used(judge->arena, used->rule);
     }
     const char *why = is_directory ? NULL : gate_reason_of_name(path);
-    return why ? arena_printf(judge->arena, "it may run or be obeyed outside: %s", why) : NULL;
+    return why ? arena_printf(judge->arena, "it could run on your machine: %s", why) : NULL;
 }
 
 /* --- a directory -------------------------------------------------------------------------------------------------- */

@@ -116,8 +116,8 @@ static void add_attention(struct buf *out, const struct page *page)
     for (size_t i = 0; i < finding_count; i++)
         is_any |= add_finding(out, page, &findings[i]);
     if (page->changed->risky) {
-        buf_printf(out, "<p>%zu changed %s run or be obeyed on the host.", page->changed->risky,
-                   page->changed->risky == 1 ? "file would" : "files would");
+        buf_printf(out, "<p>%zu changed %s run on your machine.", page->changed->risky,
+                   page->changed->risky == 1 ? "file could" : "files could");
         add_command(out, page, "diff", "");
         is_any = true;
     }

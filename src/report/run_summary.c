@@ -95,11 +95,12 @@ static void add_files(struct lines *lines)
     buf_printf(lines->out, "%" PRIu64 " %s", changed->count - changed->in_repository,
                waits ? "waiting for review" : "changed");
     if (changed->in_repository)
-        buf_printf(lines->out, " and %zu of git's own", changed->in_repository);
+        buf_printf(lines->out, " and %zu git file%s", changed->in_repository,
+                   changed->in_repository == 1 ? "" : "s");
     if (changed->risky) {
         buf_add_str(lines->out, ", ");
         add(lines, COLOUR_YELLOW,
-            arena_printf(lines->arena, "%zu would run or be obeyed on the host", changed->risky));
+            arena_printf(lines->arena, "%zu could run on your machine", changed->risky));
     }
     buf_add_char(lines->out, '\n');
     size_t shown = 0;

@@ -96,7 +96,7 @@ void run_summary_add_line(const struct run_summary *summary, struct buf *out)
                summary->status, summary_elapsed(summary));
     add_counted(out, (size_t)changed->count, "file changed", "files changed");
     if (changed->risky)
-        buf_printf(out, " (%zu would run or be obeyed on the host)", changed->risky);
+        buf_printf(out, " (%zu could run on your machine)", changed->risky);
     add_counted(out, summary->held, "held aside", "held aside");
     add_counted(out, summary->used->count, "host reached", "hosts reached");
     if (summary->refused->count) {

@@ -118,9 +118,9 @@ void build_page(struct visit *visit)
         return;
     workspaces_find(visit, &list);
     take_profiles(visit, &profiles);
-    page_begin(visit, "Build a policy", "/policy");
-    html_add(page, "<p class=crumbs><a href=\"/policy\">Policy</a></p><h1>Build lines of a policy</h1>"
-                   "<p class=lead>They are shown with what each gives away before anything is saved.</p>"
+    page_begin(visit, "Policy builder", "/policy");
+    html_add(page, "<p class=crumbs><a href=\"/policy\">Policy</a></p><h1>Policy builder</h1>"
+                   "<p class=lead>You see each line and what it gives away before anything is saved.</p>"
                    "<form class=build method=post action=\"/policy/build\">");
     page_add_form_token(visit);
     html_add(
@@ -354,7 +354,7 @@ void build_save(struct visit *visit)
     if (!carry_out(visit, buf_text(&lines), is_confirmed))
         return;
     bool is_good = visit->stage == 1 && visit->done_status == 0;
-    page_begin(visit, "Build a policy", "/policy");
+    page_begin(visit, "Policy builder", "/policy");
     html_add(
         &visit->page,
         "<p class=crumbs><a href=\"/policy\">Policy</a> › <a href=\"/policy/build\">Build</a></p><h1>%s</h1>\n",

@@ -9,7 +9,7 @@ static void add_forms(struct visit *visit, const act_words *list, const char *wo
     struct html *page = &visit->page;
     html_add(
         page,
-        "<h1>Policy</h1><p class=lead>What a program may do in a workspace, and the rule that says so. <a href=\"/policy/build\">Build lines of your own.</a></p>"
+        "<h1>Policy</h1><p class=lead>What a program may do in a workspace, and the rule that says so. <a href=\"/policy/build\">Policy builder</a></p>"
         "<form class=filter method=get action=\"/policy\">");
     workspaces_add_choice(visit, list, workspace, agent);
     html_add(

@@ -79,7 +79,7 @@ void prove_page(struct visit *visit)
         "sandbox first. This takes some seconds.</p><form class=filter method=post action=\"/prove\">");
     page_add_form_token(visit);
     workspaces_add_choice(visit, &list, workspace_named(visit, &list), program_named(visit));
-    html_add(page, "<button class=main>Attack</button></form>\n");
+    html_add(page, "<button class=main>Run the attacks</button></form>\n");
     add_kept(visit);
     page_end(visit);
 }

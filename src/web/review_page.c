@@ -202,8 +202,7 @@ static void show_list(struct visit *visit, const char *session, const struct rev
     }
     add_crumbs(visit, session, "Review");
     add_run(visit, session);
-    html_add(page,
-             "<p class=lead>%zu to decide; %zu would run or be obeyed on the host; %zu conflict%s.</p>\n",
+    html_add(page, "<p class=lead>%zu to decide; %zu could run on your machine; %zu conflict%s.</p>\n",
              list->items.count, risky, conflicts, conflicts == 1 ? "" : "s");
     html_add(page, "<nav class=views aria-label=\"How differences are shown\">");
     html_add(page, "<a href=\"/session/%s/review\" class=\"%s\">Unified</a> ", url,

@@ -357,9 +357,9 @@ TEST(what_programs_outside_obey_is_listed_with_the_reason_and_an_ordinary_file_b
         {"/home/u/.pyenv/versions/3/bin/python", "/home/u/.pyvenv/x",
          "programs that you run outside use it (toolchain/python.bawn:"},
         {"/home/u/lib/Makefile", "/home/u/lib/makefile.txt",
-         "it may run or be obeyed outside: runs when you call make"},
+         "it could run on your machine: runs when you call make"},
         {"/home/u/lib/.git/hooks/pre-commit", "/home/u/lib/pre-commit",
-         "it may run or be obeyed outside: git runs its hooks"},
+         "it could run on your machine: git runs its hooks"},
         {"/home/u/lib/.vscode/tasks.json", "/home/u/lib/tasks.json", "programs outside obey it (base.bawn:"},
         {"/home/u/lib/.bawn", "/home/u/lib/bawn", "no command may change it (base.bawn:"},
     };

@@ -154,7 +154,7 @@ def test_counts(place):
     text = project.bawn("undo")
     listed = [line for line in text.splitlines() if line.startswith(("  change", "  remove", "  make"))]
     same(len(listed), 4)
-    assert "\n2 files, 2 directories and 3 of git's own taken back." in text, text
+    assert "\n2 files, 2 directories and 3 git files taken back." in text, text
     plain = Project(place, "counts-plain")
     plain.inside("echo 2 >a")
     assert "\n1 file taken back." in plain.bawn("undo")
