@@ -286,6 +286,7 @@ def test_discard_undone(place):
     for words in (("a", "b"), ("n",)):
         project.bawn("discard", "--yes", "again-1", *words)
     assert "discarded" in project.bawn("sessions"), project.bawn("sessions")
+    project.bawn("undo", "--prune")  # what was discarded is needed
     assert "1 file of again-1 waits again" in project.bawn("undo", "again-1", "b/c")
     same(project.bawn("diff", "--name-only"), "b/c\n")
     assert "3 files of again-1 wait again" in project.bawn("undo", "again-1")
