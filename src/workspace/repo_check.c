@@ -327,11 +327,11 @@ static const char *why_object(const struct check *check, const struct inner *inn
     const char *name = inner->name + strlen("objects/");
     if (!git_is_object_path(name))
         return NULL;
+    if (decision->judged.now.path)
+        return "git never changes an object";
     if (text_is_among(name, check->findings.damaged, check->findings.damaged_count))
         return "it is damaged";
-    return decision->judged.now.path                  ? "git never changes an object"
-           : decision->judged.change.after->size == 0 ? unreadable
-                                                      : NULL;
+    return decision->judged.change.after->size == 0 ? unreadable : NULL;
 }
 
 static int read_for_judge(void *context, const struct entry *entry, size_t most, struct buf *ret_bytes)
