@@ -32,16 +32,14 @@
 #include "policy/policy.h"
 
 #define QUESTION_KINDS(X)                                                                                    \
-    X(QUESTION_CONNECT, "connect") /* a host and a port */                                                   \
-    X(QUESTION_PUBLISH, "publish") /* a port inside, for programs on the host */                             \
-    X(QUESTION_READ, "read")       /* a file or directory of the host */                                     \
-    X(QUESTION_WRITE, "write")     /* the same, to be changed */                                             \
-    X(QUESTION_ENV, "env")         /* a variable of the caller's environment */                              \
-    X(QUESTION_RUN, "run")         /* a guarded command; only the supervisor asks, when it is executed */    \
-    X(QUESTION_SSH_KEY,                                                                                      \
-      "ssh-key") /* a login with a key outside; only the supervisor asks, when it is used */                 \
-    X(QUESTION_SETTINGS,                                                                                     \
-      "settings") /* of git's, that were taken out of a frozen file; only the supervisor asks */
+    X(QUESTION_CONNECT, "connect")   /* a host and a port */                                                 \
+    X(QUESTION_PUBLISH, "publish")   /* a port inside, for programs on the host */                           \
+    X(QUESTION_READ, "read")         /* a file or directory of the host */                                   \
+    X(QUESTION_WRITE, "write")       /* the same, to be changed */                                           \
+    X(QUESTION_ENV, "env")           /* a variable of the caller's environment */                            \
+    X(QUESTION_RUN, "run")           /* a guarded command; only the supervisor asks, when it is executed */  \
+    X(QUESTION_SSH_KEY, "ssh-key")   /* a login with a key outside; only the supervisor asks */              \
+    X(QUESTION_SETTINGS, "settings") /* of git's, taken out of a frozen file; only the supervisor asks */
 
 enum question_kind {
 #define X(id, word) id,
