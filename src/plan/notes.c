@@ -13,6 +13,12 @@ static void note(struct plan *plan, const struct rule *about, const char *text)
     vec_push(&plan->notes, (struct note){about, text});
 }
 
+/* The same in each run of a project, which makes it easy to overlook what is new. */
+static void note_once(struct plan *plan, const char *text)
+{
+    vec_push(&plan->notes, (struct note){.text = text, .is_said_once = true});
+}
+
 /* A grant of the command line that a more specific rule restricts. */
 static void note_hidden_below(struct plan *plan, const struct placed *grant)
 {
@@ -175,10 +181,10 @@ static void note_secrets(struct plan *plan)
         }
     }
     if (*found)
-        note(plan, NULL,
-             arena_printf(policy->arena,
-                          "the command can read secrets in the workspace: %s (--hide PATH hides one)",
-                          found));
+        note_once(plan,
+                  arena_printf(policy->arena,
+                               "the command can read secrets in the workspace: %s (--hide PATH hides one)",
+                               found));
 }
 
 /* For a command that is not a known agent: the policy that applies. */
@@ -190,9 +196,8 @@ static void note_no_agent(struct plan *plan)
         if (text_starts_with(policy->profiles_in_use.at[i], "toolchain/"))
             toolchains = arena_printf(policy->arena, "%s, %s", toolchains, policy->profiles_in_use.at[i]);
     }
-    note(plan, NULL,
-         arena_printf(policy->arena, "no profile for %s; using %s%s", *policy->request.command,
-                      *toolchains ? "base" : "the base policy", toolchains));
+    note_once(plan, arena_printf(policy->arena, "no profile for %s; using %s%s", *policy->request.command,
+                                 *toolchains ? "base" : "the base policy", toolchains));
 }
 
 /* A global installation: all of the machine's tools are read-only inside, and npm does not say what that means. */

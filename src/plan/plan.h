@@ -27,6 +27,7 @@ struct note {
     const char *text;
     bool is_loss;        /* the walls are weaker than usual */
     bool is_said_always; /* also in a pipe */
+    bool is_said_once;   /* in a project, as long as it stays the same */
 };
 
 /* The request beside the policy, and what this machine supports. Zeroed: every wall, and no control group. */

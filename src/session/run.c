@@ -45,7 +45,8 @@ static void say_notes(const struct caller *caller, const struct run_request *req
                       const struct loaded *loaded)
 {
     vec_each (const struct note, note, &loaded->plan.notes) {
-        if (caller->speaker->is_read || note->is_said_always || (note->is_loss && !request->on))
+        bool is_wanted = caller->speaker->is_read || note->is_said_always || (note->is_loss && !request->on);
+        if (is_wanted && !(note->is_said_once && run_has_said(loaded, note->text)))
             caller_note(caller, arena_printf(loaded->policy.arena, "note: %s", note->text), NULL);
     }
 }

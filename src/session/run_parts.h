@@ -9,6 +9,8 @@
  *   run_journal.c    the journal records of the run as a whole
  *   command.c        the command's arguments, variables and terminal
  *   outside.c        secrets that stay outside, and the certificates for it
+ *   said.c           notes that are said once in a project
+ *   beside.c         other runs in the same folder
  *   policy_inside.c  the policy file for `bawn why` inside
  */
 #pragma once
@@ -62,6 +64,16 @@ void run_journal_end(struct run *run, const struct outcome *outcome, uint64_t mi
 
 /* Retires old sessions now and then, at most once a run, and records it. */
 void run_retire_sessions(struct run *run);
+
+/* --- said.c --- */
+
+/* Was the note said in this project before? From now on it was. */
+bool run_has_said(const struct loaded *loaded, const char *text);
+
+/* --- beside.c --- */
+
+/* Names the other runs that change the same folder, as this one does: `bawn undo` of the one may take back what the other did. */
+void run_name_others(const struct run *run);
 
 /* --- learn_variables.c --- */
 

@@ -369,6 +369,7 @@ int run_start(struct run *run, struct err *err)
     run->loop.heap = run->session.folder_fd < 0 ? NULL : run->caller.heap;
     if (begin_execs(run, err) < 0)
         return -1;
+    run_name_others(run);
     set_timer(run, 1);
     return 0;
 }
