@@ -35,6 +35,8 @@ class Agent:
     briefed: bool = False  # its profile tells it where it is
     account: bool = False  # models answer only through its own server: all that can be seen is that it starts
     hides_git_settings: bool = False  # all but the repository's own, from the commands that it runs: with bawn or without
+    editor: tuple = ()  # words that make it speak the Agent Client Protocol
+    editor_writes: bool = False  # by that protocol it lets the editor write its files, if that offers it
     machines: tuple = ("aarch64", "x86_64")  # that npm has it for
 
     def program(self):
@@ -84,11 +86,12 @@ AGENTS = [
           words=("--yolo", "-p", "{prompt}"),
           files={".gemini/settings.json": {"security": {"auth": {"selectedType": "gemini-api-key"}}}},
           instructions=".gemini/GEMINI.md", strange=".gemini/tmp/other/logs.json", login=".gemini/oauth_creds.json",
-          hides_git_settings=True),
+          hides_git_settings=True, editor=("--acp",), editor_writes=True),
     Agent("qwen", "@qwen-code/qwen-code", "0.24.4",
           variables=(f"OPENAI_API_KEY={KEY}", "OPENAI_BASE_URL={url}/v1", "OPENAI_MODEL=scripted"),
           words=("--auth-type", "openai", "--yolo", "-p", "{prompt}"),
-          briefed=True, instructions=".qwen/QWEN.md", live=".qwen/projects/{slug}", strange=".qwen/projects/-other/chats/one.jsonl"),
+          briefed=True, instructions=".qwen/QWEN.md", live=".qwen/projects/{slug}", strange=".qwen/projects/-other/chats/one.jsonl",
+          editor=("--acp",)),
     Agent("pi", "@earendil-works/pi-coding-agent", "0.87.1",
           words=("--provider", "mock", "--model", "scripted", "-p", "{prompt}"),
           files={".pi/agent/models.json": {"providers": {"mock": {
@@ -98,7 +101,8 @@ AGENTS = [
           variables=("COPILOT_PROVIDER_BASE_URL={url}/v1", "COPILOT_PROVIDER_TYPE=openai",
                      f"COPILOT_PROVIDER_API_KEY={KEY}", "COPILOT_MODEL=scripted"),
           words=("-p", "{prompt}", "--allow-all"),
-          instructions=".copilot/copilot-instructions.md", strange=".copilot/session-state/other/events.jsonl"),
+          instructions=".copilot/copilot-instructions.md", strange=".copilot/session-state/other/events.jsonl",
+          editor=("--acp",)),
     Agent("continue", "@continuedev/cli", "1.5.47", command="cn",
           words=("--auto", "-p", "{prompt}"),
           files={".continue/config.yaml": (
