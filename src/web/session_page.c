@@ -125,7 +125,7 @@ static bool add_waiting(struct visit *visit, struct html *page, const struct lis
                  session_address(visit, listed->name, "/review"), count, count == 1 ? "" : "s",
                  count == 1 ? "s" : "");
     if (risky)
-        html_add(page, ", <span class=mark>▲ %zu would run or be obeyed on the host</span>", risky);
+        html_add(page, ", <span class=mark>▲ %zu could run on your machine</span>", risky);
     if (conflicts)
         html_add(page, ", <span class=bad>▲ %zu conflict%s</span>", conflicts, conflicts == 1 ? "" : "s");
     if (count)

@@ -223,8 +223,8 @@ TEST(indexes_that_git_could_read)
     CHECK_INT(checked(index, size), 20);
     git_index_objects(index, size + 20, 20, add_object, &objects);
     CHECK_STR(objects, "1100 2200 ");
-    for (size_t cut = 1; cut <= size + 20; cut++)
-        CHECK_INT(git_index_check(index, size + 20 - cut), 0);
+    for (size_t length = 1; length <= size + 20; length++)
+        CHECK_INT(git_index_check(index, size + 20 - length), 0);
     for (size_t i = 0; i < size + 20; i++) {
         index[i] ^= 1;
         CHECK_INT(git_index_check(index, size + 20), 0);
