@@ -106,7 +106,7 @@ def test_idle(place):
     assert "+older" in text and "idle-2" in text, text
     assert "idle-2" in project.bawn("diff", "./idle-2"), "the control: a path of that name"
     same(project.bawn("undo", "idle-2", status=2), "bawn: there is no record of changes by idle-2. `bawn sessions` lists the sessions.\n")
-    project.bawn("discard", "--yes", "./idle-2")
+    project.bawn("discard", "--yes", "idle-1", "./idle-2")
     assert "idle-2" not in project.bawn("diff", "idle-1"), "the control: and it is thrown away"
 
 
