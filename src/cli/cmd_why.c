@@ -25,9 +25,6 @@ static int answer_all(const struct world *world, const struct args *args, const 
     for (size_t i = 0; i < args->words.count; i++) {
         struct err err = {0};
         const char *asked = args->words.at[i];
-        if (!*asked)
-            return say_bad_input(world, "an empty word names no path, host or variable",
-                                 "for example: `bawn why ~/.ssh`");
         bool is_method = is_before_address(args, i);
         if (is_method && !request_is_method(asked))
             return say_bad_input(world, arena_printf(loaded->policy.arena, "unknown method '%s'", asked),

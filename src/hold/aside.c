@@ -265,9 +265,8 @@ static int make_waiting(int waiting_fd, const char *waiting, int parent_fd, cons
 static bool swap(int from_fd, const char *from, int parent_fd, const struct file_content *expected,
                  const struct stat *made, int *ret_errnum)
 {
-    enum {
-        MOST = 3
-    }; /* what comes out after the second was newer than what went back: it goes back for that */
+    /* What comes out after the second was newer than what went back: it goes back for that. */
+    enum { MOST = 3 };
     const char *name = path_name(expected->path);
     if (!is_object(parent_fd, name, expected->device, expected->inode))
         return false;
