@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/dialogue.h"
 #include "cli/say.h"
+#include "cli/undo.h"
 #include "kernel/beneath.h"
 #include "session/branch.h"
 #include "workspace/copy.h"
@@ -126,17 +127,11 @@ static void say_uncommitted(const struct world *world, const struct choice *choi
 static int keep_worktree(const struct world *world, const struct choice *choice, const struct record *record,
                          int folder_fd)
 {
-    struct arena *arena = choice->loaded.policy.arena;
     struct err err = {0};
     const char *left_out = "";
     struct progress_line line;
-    struct branch_copy copy = {.loaded = &choice->loaded,
-                               .arena = arena,
-                               .state = choice->state,
-                               .store = choice->store,
-                               .record = record,
-                               .folder_fd = folder_fd,
-                               .progress = progress_begin(&line, &world->speaker, "keeping a copy")};
+    struct branch_copy copy = undo_branch_copy(choice, record, folder_fd);
+    copy.progress = progress_begin(&line, &world->speaker, "keeping a copy");
     int result = branch_keep(&copy, &left_out, &err);
     progress_end(&line);
     if (result < 0)

@@ -4,6 +4,7 @@
 #include "cli/args.h"
 #include "cli/choose.h"
 #include "cli/world.h"
+#include "session/branch.h"
 #include "workspace/transition.h"
 
 /*
@@ -23,6 +24,9 @@ bool undo_is_possible(const struct record *record);
  */
 bool undo_is_of_discard(const struct choice *choice, const struct record *record);
 int undo_discard(const struct world *world, struct choice *choice, const struct record *record);
+
+/* The same file: the copy of a worktree that a discard keeps in the session's folder. Without its progress. */
+struct branch_copy undo_branch_copy(const struct choice *choice, const struct record *record, int folder_fd);
 
 /* `bawn undo --list`: the sessions of a workspace that can be undone, with their checkpoints. */
 int undo_list(const struct world *world, struct choice *choice);

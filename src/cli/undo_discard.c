@@ -3,7 +3,6 @@
 #include "cli/dialogue.h"
 #include "cli/say.h"
 #include "cli/undo.h"
-#include "session/branch.h"
 
 bool undo_is_of_discard(const struct choice *choice, const struct record *record)
 {
@@ -15,19 +14,24 @@ bool undo_is_of_discard(const struct choice *choice, const struct record *record
                                            : false;
 }
 
+struct branch_copy undo_branch_copy(const struct choice *choice, const struct record *record, int folder_fd)
+{
+    return (struct branch_copy){.loaded = &choice->loaded,
+                                .arena = choice->loaded.policy.arena,
+                                .state = choice->state,
+                                .store = choice->store,
+                                .record = record,
+                                .folder_fd = folder_fd};
+}
+
 static int bring_back_worktree(const struct world *world, const struct choice *choice,
                                const struct record *record)
 {
     struct arena *arena = choice->loaded.policy.arena;
     struct err err = {0};
     struct progress_line line;
-    struct branch_copy copy = {.loaded = &choice->loaded,
-                               .arena = arena,
-                               .state = choice->state,
-                               .store = choice->store,
-                               .record = record,
-                               .folder_fd = choice->folder_fd,
-                               .progress = progress_begin(&line, &world->speaker, "writing files")};
+    struct branch_copy copy = undo_branch_copy(choice, record, choice->folder_fd);
+    copy.progress = progress_begin(&line, &world->speaker, "writing files");
     int result = branch_bring_back(&copy, &err);
     progress_end(&line);
     if (result < 0)

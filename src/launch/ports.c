@@ -1,7 +1,7 @@
 /*
  * The sockets of the sandbox's network that exist from the start: for DNS, for granted addresses, for ports of the
- * host; and two that say what happens at localhost. They are made inside, before the walls, and passed to the supervisor, which accepts their connections outside.
- * Process 1 makes later ones on request (kernel/ports.h).
+ * host; and two that say what happens at localhost. They are made inside, before the walls, and passed to the
+ * supervisor, which accepts their connections outside. Process 1 makes later ones on request (kernel/ports.h).
  */
 #include <errno.h>
 #include <netinet/in.h>

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -112,12 +111,9 @@ int branch_keep(const struct branch_copy *copy, const char **ret_left_out, struc
     const char *left_out = "";
     if (store_open(copy->store, &store, err) < 0)
         return -1;
-    /* No prune removes the contents before a tree in the session's folder names them. */
-    auto_fd int trees_fd = snapshot_open_trees(&store, err);
+    auto_fd int trees_fd = snapshot_hold_trees(&store, err);
     if (trees_fd < 0)
         return -1;
-    if (flock(trees_fd, LOCK_SH) < 0)
-        return err_sys(err, errno, "cannot lock the folder of snapshots");
     if (keep_one(copy, admin_path(copy->arena, record), RECORD_KEPT_ADMIN, &left_out, err) < 0 ||
         keep_one(copy, branch_tree(copy->arena, copy->state, record->workspace, record->of),
                  RECORD_KEPT_WORKTREE, &left_out, err) < 0 ||

@@ -162,6 +162,19 @@ void fleet_add_cost(struct visit *visit, const struct fleet_row *row)
              size_text(arena, row->total.peak_memory));
 }
 
+void fleet_add_alarms(struct html *page, const struct result *result)
+{
+    if (result->risky)
+        html_add(page, "<br><span class=mark>▲ %llu would run on the host</span>",
+                 (unsigned long long)result->risky);
+    if (result->tripwires)
+        html_add(page, "<br><strong class=bad>▲ %llu decoys opened</strong>",
+                 (unsigned long long)result->tripwires);
+    if (result->hosts_refused)
+        html_add(page, "<br><span class=dim>%llu connections refused</span>",
+                 (unsigned long long)result->hosts_refused);
+}
+
 void fleet_add_results(struct html *page, const struct fleet_row *row)
 {
     const struct result *total = &row->total;
@@ -169,15 +182,7 @@ void fleet_add_results(struct html *page, const struct fleet_row *row)
     if (row->to_review)
         html_add(page, ", <strong>%zu task%s to review</strong>", row->to_review,
                  row->to_review == 1 ? "" : "s");
-    if (total->risky)
-        html_add(page, "<br><span class=mark>▲ %llu would run on the host</span>",
-                 (unsigned long long)total->risky);
-    if (total->tripwires)
-        html_add(page, "<br><strong class=bad>▲ %llu decoys opened</strong>",
-                 (unsigned long long)total->tripwires);
-    if (total->hosts_refused)
-        html_add(page, "<br><span class=dim>%llu connections refused</span>",
-                 (unsigned long long)total->hosts_refused);
+    fleet_add_alarms(page, total);
 }
 
 void fleet_add_row(struct visit *visit, const struct fleet_row *row)

@@ -38,5 +38,8 @@ void fleet_add_progress(struct html *page, const struct fleet_row *row);
 void fleet_add_results(struct html *page, const struct fleet_row *row);
 void fleet_add_cost(struct visit *visit, const struct fleet_row *row);
 
+/* Of a result, or of the sum of some: what a person should look at first. */
+void fleet_add_alarms(struct html *page, const struct result *result);
+
 /* The row of the list. */
 void fleet_add_row(struct visit *visit, const struct fleet_row *row);

@@ -46,15 +46,7 @@ static void add_result(struct visit *visit, const struct overview_task *task)
         return;
     html_add(page, "%llu file%s changed", (unsigned long long)result->changes,
              result->changes == 1 ? "" : "s");
-    if (result->risky)
-        html_add(page, "<br><span class=mark>▲ %llu would run on the host</span>",
-                 (unsigned long long)result->risky);
-    if (result->tripwires)
-        html_add(page, "<br><strong class=bad>▲ %llu decoys opened</strong>",
-                 (unsigned long long)result->tripwires);
-    if (result->hosts_refused)
-        html_add(page, "<br><span class=dim>%llu connections refused</span>",
-                 (unsigned long long)result->hosts_refused);
+    fleet_add_alarms(page, result);
     if (result->branch)
         html_add(page, "<br><span class=mono>%s</span>", result->branch);
 }

@@ -35,6 +35,14 @@ int snapshot_open_trees(const struct store *store, struct err *err)
     return fd < 0 ? err_sys(err, errno, "cannot open the folder of snapshots") : fd;
 }
 
+int snapshot_hold_trees(const struct store *store, struct err *err)
+{
+    auto_fd int fd = snapshot_open_trees(store, err);
+    if (fd < 0)
+        return -1;
+    return flock(fd, LOCK_SH) < 0 ? err_sys(err, errno, "cannot lock the folder of snapshots") : fd_take(&fd);
+}
+
 void snapshot_name(const char *workspace, char ret_name[SNAPSHOT_NAME_SIZE])
 {
     struct blake2b hash;
@@ -226,12 +234,10 @@ static int take(const struct snapshot_request *request, struct tree *ret_tree, s
     auto_fd int top_fd = workspace_open(request->workspace, err);
     if (top_fd < 0 || store_open(request->directory, &store, err) < 0)
         return -1;
-    auto_fd int trees_fd = snapshot_open_trees(&store, err);
+    /* This snapshot takes contents over from an earlier one. */
+    auto_fd int trees_fd = snapshot_hold_trees(&store, err);
     if (trees_fd < 0)
         return -1;
-    /* Keeps prune from removing contents that this snapshot takes over from an earlier one, until it is saved. */
-    if (flock(trees_fd, LOCK_SH) < 0)
-        return err_sys(err, errno, "cannot lock the folder of snapshots");
     char name[SNAPSHOT_NAME_SIZE];
     snapshot_name(request->workspace, name);
     auto_tree struct tree cached = {0};

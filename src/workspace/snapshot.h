@@ -57,6 +57,10 @@ void snapshot_forget_start(int folder_fd);
 /* Opens the folder of the last trees, and makes it if it is missing. snapshot_name: the name of a workspace's tree in it. */
 enum { SNAPSHOT_NAME_SIZE = 2 * BLAKE2B_SIZE + 1 };
 int snapshot_open_trees(const struct store *store, struct err *err) must_check;
+
+/* The same, and while the descriptor is open no prune removes contents that a tree will name when it is saved. */
+int snapshot_hold_trees(const struct store *store, struct err *err) must_check;
+
 void snapshot_name(const char *workspace, char ret_name[SNAPSHOT_NAME_SIZE]);
 
 /* --- contents.c --- */
