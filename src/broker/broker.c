@@ -144,8 +144,7 @@ static struct decided judge_port(const struct broker *broker, struct arena *aren
     if (!port_parse(text, &port))
         return decided_refused("ask for a port from 1 to 65535");
     if (strcmp(broker->net, "open") == 0)
-        return decided_granted(
-            "this run uses the host's network, so its ports are open on this machine already");
+        return decided_granted("this run uses this machine's network, so its ports are open here already");
     question->object = arena_printf(arena, "%u", port);
     return is_a_question;
 }
@@ -285,7 +284,7 @@ const char *broker_problem_with(const struct question *question, enum question_a
         return "it is sealed, and only single files of it can be given: answer `no`";
     bool is_one_time = question->kind == QUESTION_CONNECT || !question_kind_is_asked(question->kind);
     if (answer == ANSWER_ONCE && !is_one_time && !question->is_content)
-        return "this cannot be given for one time: answer `session` or `no`";
+        return "this cannot be given just once: answer `session` or `no`";
     if (answer != ANSWER_ONCE && question->is_sealed)
         return "it is sealed, and can only be given once: answer `once` or `no`";
     if (answer == ANSWER_LATER && !is_path)

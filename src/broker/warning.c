@@ -36,7 +36,7 @@ const char *warning_of_host(struct arena *arena, const struct policy *policy, co
     if (host->kind == HOST_ADDRESS) {
         struct endpoint address = endpoint_of_network(host->address, host->prefix, 0);
         return address_classify(&address) == ADDRESS_PUBLIC
-                   ? "this is an address and no name: nothing says whose it is"
+                   ? "this is an address, not a name: nothing says whose it is"
                    : "the address is one of your own network or of this machine's provider";
     }
     if (text_starts_with(host->name, "xn--") || strstr(host->name, ".xn--"))

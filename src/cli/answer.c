@@ -71,7 +71,7 @@ static int become_raw(struct answering *answering, struct err *err)
     (void)tcflow(answering->fd, TCOON);
     if (tcgetattr(answering->fd, &answering->before) < 0 || ioctl(answering->fd, TIOCGETD, &discipline) < 0 ||
         discipline != N_TTY)
-        return err_set(err, "this terminal is not in order");
+        return err_set(err, "this terminal is in a mode that bawn does not know");
     struct termios raw = answering->before;
     raw.c_iflag = 0;
     raw.c_oflag = OPOST | ONLCR;
@@ -83,7 +83,7 @@ static int become_raw(struct answering *answering, struct err *err)
     (void)ioctl(answering->fd, TIOCGWINSZ, &answering->size);
     if (tcsetattr(answering->fd, TCSANOW, &raw) < 0 || tcflush(answering->fd, TCIFLUSH) < 0 ||
         tcgetattr(answering->fd, &answering->raw) < 0)
-        return err_sys(err, errno, "this terminal takes no modes");
+        return err_sys(err, errno, "cannot set the mode of this terminal");
     answering->is_raw = true;
     answering->keyboard = (struct keyboard){0};
     return 0;
@@ -322,7 +322,7 @@ static char try_once(struct answering *answering, const struct answer_question *
         return still < 0 ? KEY_UNSURE : KEY_BROKEN;
     if (become_raw(answering, err) < 0 || show_question(answering, question, err) < 0)
         return KEY_UNSURE;
-    err_set(err, "something inside goes on running whenever it is stopped");
+    err_set(err, "something inside keeps running although it was stopped");
     char key = is_kept(answering) ? await_quiet(answering, question) : KEY_BROKEN;
     if (key)
         return key;
@@ -336,7 +336,7 @@ static char try_once(struct answering *answering, const struct answer_question *
 static char await_person(struct answering *answering, const struct answer_question *question)
 {
     struct err ignored = {0};
-    show(answering, "\n  Not answered yet, and the command goes on meanwhile. Press a key to answer.\n");
+    show(answering, "\n  Not answered yet. The command goes on meanwhile; press a key to answer.\n");
     char key = become_raw(answering, &ignored) < 0 ? KEY_END : await_key(answering, question, true);
     leave(answering);
     return key >= ' ' || key == '\n' ? KEY_AGAIN : key;
@@ -346,7 +346,7 @@ static void say_unsure(const struct answering *answering, const struct answer_qu
                        const struct err *err)
 {
     auto_arena struct arena arena = {0};
-    say_problem(answering->world, arena_printf(&arena, "no answer is taken here: %s", err->message),
+    say_problem(answering->world, arena_printf(&arena, "cannot take an answer here: %s", err->message),
                 question->elsewhere ? question->elsewhere : "run it in another terminal");
 }
 

@@ -168,7 +168,8 @@ const char *approval_of_change(void *context, const struct change *change)
         if (is_yes)
             return NULL;
     }
-    return arena_printf(patch->arena, "risky, because: %s (%s)", reasons.at[0], approval->override);
+    return arena_printf(patch->arena, "could run on your machine: %s (%s)", reasons.at[0],
+                        approval->override);
 }
 
 /* Not asked about what the person was asked about as a file, unless a commit has it with another content. */
@@ -190,7 +191,7 @@ const char *approval_of_commits(void *context, const struct arrivals *arrivals,
         if (ask(world, "Apply the commits anyway?"))
             return NULL;
     }
-    return arena_printf(approval->patch.arena, "risky, because: %s (%s)", why, approval->override);
+    return arena_printf(approval->patch.arena, "needs your approval: %s (%s)", why, approval->override);
 }
 
 void approval_free(struct approval *approval)

@@ -291,8 +291,7 @@ static int parse_word(struct parser *parser, const struct verb_entry *verbs)
         bool rules_refused = parser->args->rules.count && !(parser->named->flags & FLAG(POLICY));
         if (refused || rules_refused)
             return say_bad_input(parser->world,
-                                 arena_printf(parser->arena,
-                                              "`bawn %s` does not take the flags that stand before it",
+                                 arena_printf(parser->arena, "`bawn %s` does not take flags before the verb",
                                               parser->named->name),
                                  NULL);
         return 0;
@@ -301,9 +300,10 @@ static int parse_word(struct parser *parser, const struct verb_entry *verbs)
         return -1;
     if (!**parser
                ->at) /* as by a script whose variable is empty: not the workspace, and not the latest session */
-        return say_bad_input(parser->world,
-                             arena_printf(parser->arena, "`bawn %s` got an empty word", parser->named->name),
-                             "a variable in the command may be empty");
+        return say_bad_input(
+            parser->world,
+            arena_printf(parser->arena, "`bawn %s` got an empty argument", parser->named->name),
+            "a variable in the command may be empty");
     vec_push(&parser->args->words, *parser->at++);
     return 0;
 }

@@ -265,7 +265,7 @@ int choose_waiting(const struct world *world, const struct choice *choice, const
                              "`bawn sessions` lists the sessions");
     return say_bad_input(world,
                          arena_printf(arena, "no session has waiting changes in %s", choice->workspace),
-                         "`bawn --review CMD` keeps the changes of CMD aside");
+                         "`bawn --review CMD` lets the changes of CMD wait for your review");
 }
 
 /* An apply or undo that was killed leaves no record either, and means nothing. */
@@ -318,7 +318,7 @@ static int refuse_second(const struct world *world, const struct choice *choice,
                          const struct decider *other)
 {
     struct arena *arena = choice->loaded.policy.arena;
-    const char *who = !*other->verb ? "another bawn decides about its changes"
+    const char *who = !*other->verb ? "another bawn is deciding about its changes"
                                     : arena_printf(arena, "`bawn %s`, process %d, began %s", other->verb,
                                                    (int)other->process, age_text(arena, other->began));
     say_problem(world, arena_printf(arena, "%s is in use: %s", session, who),

@@ -61,7 +61,7 @@ static int apply(const struct world *world, const struct args *args, struct choi
     status = dialogue_run(world, choice, &dialogue);
     waiting_end(choice, &dialogue);
     if (dialogue.dropped.count && status == EXIT_FINE)
-        fprintf(world->out, "%zu given up for yours. `bawn undo %s` makes %s wait again.\n",
+        fprintf(world->out, "%zu left out in favour of yours. `bawn undo %s` makes %s wait again.\n",
                 dialogue.dropped.count, record->name, dialogue.dropped.count == 1 ? "it" : "them");
     dialogue_free(&dialogue);
     return status;

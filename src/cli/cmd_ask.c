@@ -41,7 +41,7 @@ static int explain(const struct world *world)
     auto_buf struct buf status = {0};
     struct err err = {0};
     bool is_inside = asking_status(&status, &err) == 0;
-    fputs(is_inside ? "\nIn this run:\n" : "This is no sandbox of bawn's: `bawn ask` works inside one.\n",
+    fputs(is_inside ? "\nIn this run:\n" : "This is not a bawn sandbox: `bawn ask` works only inside one.\n",
           world->out);
     put(world->out, &status);
     return EXIT_FINE;
@@ -127,7 +127,8 @@ int cmd_ask(const struct world *world, const struct args *args)
     if (args->words.count == 0)
         return explain(world);
     if (args->words.count != 2)
-        return say_bad_input(world, "`bawn ask` needs what and which", "bawn ask connect example.com");
+        return say_bad_input(world, "`bawn ask` needs to know what to ask for",
+                             "bawn ask connect example.com");
     uint64_t seconds = PATIENCE;
     if (args->wait && !duration_parse(args->wait, &seconds))
         return say_bad_input(world, "--wait needs a length of time", "write 90s, 5m or 1h");

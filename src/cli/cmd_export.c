@@ -43,7 +43,7 @@ int cmd_export(const struct world *world, const struct args *args)
         return say_bad_input(world, "`bawn export` needs --to FORMAT",
                              "for example: `bawn export --to bwrap`");
     if (args->flags & FLAGS_MODES & ~(FLAG(READ_ONLY) | FLAG(AGENT) | FLAG(FRESH_HOME)))
-        return say_bad_input(world, "only bawn can keep this mode",
+        return say_bad_input(world, "no other tool has this mode",
                              "export with --read-only, --agent or no mode");
     const struct run_request request = args_request(args);
     auto_loaded struct loaded loaded = {0};

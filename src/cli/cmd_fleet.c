@@ -129,7 +129,7 @@ static int run_tasks(const struct world *world, const struct args *args, const s
         return say_refused(world, &err);
     int status = tell_end(world, fleet);
     if (ended > 0)
-        say_problem(world, "the fleet was interrupted", "`bawn fleet retry DIR` goes on with it");
+        say_problem(world, "the fleet was interrupted", "`bawn fleet retry DIR` continues it");
     return ended > 0 ? 128 + SIGINT : status;
 }
 
@@ -438,7 +438,7 @@ static int each_work(const struct world *world, const struct args *args, const s
         id = slurm_task(&chosen->fleet, &arena, id + 1,
                         caller_variable(&world->caller, "SLURM_ARRAY_TASK_ID"));
     if (!id)
-        return say_bad_input(world, "this is no element of an array job of the fleet", NULL);
+        return say_bad_input(world, "this is not an element of one of the fleet's array jobs", NULL);
     const struct engine_words words = {.tell_fd = engine_descriptor(chosen, 1),
                                        .go_fd = engine_descriptor(chosen, 2)};
     int worked = fleet_work(&world->caller, &chosen->fleet, id, &words, args->typed, &err);

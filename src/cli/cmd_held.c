@@ -67,7 +67,7 @@ static int show(const struct world *world, const struct args *args, struct loade
     if (as_json)
         json_close(&json, ']');
     else if (!out.size)
-        buf_add_str(&out, "Nothing is held.\n");
+        buf_add_str(&out, "No file is set aside.\n");
     put(world->out, &out);
     return EXIT_FINE;
 }
@@ -112,7 +112,7 @@ int cmd_held(const struct world *world, const struct args *args)
     auto_fd int fd = args->words.count ? session_open(sessions_fd, args->words.at[0]) : -1;
     if (args->words.count && fd < 0)
         return say_bad_input(world, arena_printf(&loaded.arena, "there is no session %s", args->words.at[0]),
-                             "`bawn held` lists the sessions that have files aside");
+                             "`bawn held` lists the sessions with files set aside");
     if (args->flags & FLAG(KEEP) && fd < 0)
         return say_bad_input(world, "`bawn held --keep` needs a session", "`bawn held` lists them");
     return (args->flags & FLAG(KEEP)) ? keep(world, args, &loaded, fd) : show(world, args, &loaded);

@@ -11,7 +11,7 @@ static const char examples[] =
     "project, read tools and system files, and reach listed hosts.\n"
     "\n"
     "  bawn claude                run claude\n"
-    "  bawn --review claude       keep changes aside, or --branch NAME on a branch\n"
+    "  bawn --review claude       changes wait for you; --branch NAME: on a branch\n"
     "  bawn --read DIR claude     let it read DIR; `bawn help rules` lists all rules\n"
     "\n"
     "Verbs (`bawn -- CMD` if CMD is also one); `bawn VERB --help` explains one:\n";
@@ -27,7 +27,7 @@ static const char rules[] =
     "  --seed DIR                 show a cache; changes stay in the sandbox\n"
     "  --sift FILE                copy without secrets; --sync FILE copies both ways\n"
     "  --socket PATH              let CMD connect to a Unix socket\n"
-    "  --net off|allow|open       no network, only listed hosts, or the host's own\n"
+    "  --net off|allow|open       no network, only listed hosts, or the machine's own\n"
     "  --connect HOST[:PORT]      let CMD reach a host; --refuse HOST[:PORT] does not\n"
     "  --guard 'ask git push *'   ask before such a command (or refuse it); no wall\n"
     "  --publish [HOSTPORT:]PORT  open a port of the sandbox at 127.0.0.1 here\n"

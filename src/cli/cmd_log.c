@@ -30,7 +30,7 @@ const char log_usage[] = "bawn log [SESSION] [--denied] [--net] [--files] [--exe
                          "\n"
                          "Show the journal of a session. Without SESSION: the latest of this workspace.\n"
                          "\n"
-                         "  --denied       only what was refused, not reached or held aside, and decoys\n"
+                         "  --denied       only what was refused, not reached or set aside, and decoys\n"
                          "  --net          only the network; combine with --files and --exec\n"
                          "  --files        only flagged files and opened decoys\n"
                          "  --exec         only processes\n"

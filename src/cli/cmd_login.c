@@ -302,8 +302,8 @@ static int find_manner(const struct world *world, const struct args *args, struc
     if (manner->hosts.count == 0)
         return say_bad_input(world,
                              arena_printf(&loaded->arena, "the profile of %s has no login page", agent),
-                             arena_printf(&loaded->arena, "log in inside, with the means of %s: `bawn %s`",
-                                          agent, manner->command.at[0]));
+                             arena_printf(&loaded->arena, "use the login of %s itself: `bawn %s`", agent,
+                                          manner->command.at[0]));
     manner->command.count = 1; /* the other names are those of packages */
     profile_words(&finder, manner->profile, VERB_LOGIN, &manner->command);
     add_words(args, manner);

@@ -125,8 +125,8 @@ static const struct mcp_tool tools[] = {
          "If nobody answers, the question stays open, and the same call waits again.",
          false, add_ask_schema},
     [TOOL_STATUS] = {"status", "The questions of this run",
-                     "Lists what was asked in this run, and which of it is open, granted or refused.", true,
-                     NULL},
+                     "Lists what was asked in this run, and which questions are open, granted or refused.",
+                     true, NULL},
 };
 
 static const char instructions[] =
@@ -148,7 +148,7 @@ static const char *take_arguments(struct json_value arguments, const char *const
         while (found < count && !json_is(key, names[found]))
             found++;
         if (found == count || ret_values[found].size)
-            return "there is an argument that this tool does not have, or one that stands twice";
+            return "an argument is given twice, or this tool does not have it";
         ret_values[found] = value;
     }
     return NULL;
@@ -170,8 +170,8 @@ static void reply_policy(struct serving *serving, const struct mcp_call *call, s
     auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     bool is_read = fd >= 0 && buf_read(&text, fd, BRIEFING_LARGEST) == 0;
     mcp_reply(&serving->server, call,
-              is_read ? buf_text(&text) : "this is no sandbox of bawn's: there is no policy to read",
-              !is_read, out);
+              is_read ? buf_text(&text) : "this is not a bawn sandbox: there is no policy to read", !is_read,
+              out);
 }
 
 /* As `bawn why` inside. An agent may start its servers without the variable that names the rules. */
@@ -243,7 +243,7 @@ static const char *line_of(const struct world *world, struct arena *arena, struc
     for (size_t i = 0; !*ret_problem && i < array_len(texts); i++) {
         texts[i] = values[i].size ? json_text(arena, values[i]) : "";
         if (!texts[i] || (i < 2 && (!*texts[i] || has_separator(texts[i]))))
-            *ret_problem = "kind, object and because must be texts of one line";
+            *ret_problem = "kind, object and because must each be one line of text";
     }
     if (*ret_problem)
         return NULL;
@@ -362,7 +362,7 @@ static void settle(struct serving *serving, struct buf *out)
         if (waits)
             buf_add_str(&text, "nobody answered yet: the question stays open, so ask again later");
         else if (got <= 0)
-            buf_add_str(&text, "bawn has hung up without an answer");
+            buf_add_str(&text, "bawn closed the connection without an answer");
         else
             add_sentence(&text, reply, (size_t)got);
         buf_add_char(&text, '.');

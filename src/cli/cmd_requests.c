@@ -353,8 +353,7 @@ int asked_answer(const struct world *world, struct loaded *loaded, const struct 
     const char *rule = asked_rule(&loaded->arena, asked, word), *told = word_for_session(asked, word);
     size_t verb = rule ? strcspn(rule, " ") : 0;
     if (!rule && (strcmp(word, "always") == 0 || strcmp(word, "never") == 0))
-        return say_bad_input(world, "there is no rule that says so for ever",
-                             "answer `once`, `session` or `no`");
+        return say_bad_input(world, "no rule can say that permanently", "answer `once`, `session` or `no`");
     int status =
         running_tell(world, loaded, asked->session,
                      arena_printf(&loaded->arena, "answer %s %s %s", asked->fields[FIELD_ID], told, way));

@@ -73,11 +73,11 @@ static bool confirm(struct review *review)
         return false;
     const char *question =
         review->is_live
-            ? arena_printf(review->patch->arena, "Take back %zu, keep %zu. Go on?", tally.out,
+            ? arena_printf(review->patch->arena, "Take back %zu, keep %zu. Continue?", tally.out,
                            tally.yes + tally.no)
-            : arena_printf(review->patch->arena, "Apply %zu, throw away %zu, leave %zu waiting. Go on?",
+            : arena_printf(review->patch->arena, "Apply %zu, throw away %zu, leave %zu waiting. Continue?",
                            tally.yes, tally.out, tally.no);
-    return review_question(review, &nothing, question, "yn", "  y  go on       n  change nothing\n") == 'y';
+    return review_question(review, &nothing, question, "yn", "  y  continue    n  change nothing\n") == 'y';
 }
 
 /* A path that needs approval, was not taken, and would come with the commits; NULL: there is none. */

@@ -39,7 +39,7 @@ int destination_write(struct arena *arena, const struct policy_request *request,
         return -1;
     const char *name = path_name(path);
     if (fstatat(folder_fd, name, &there, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(there.st_mode))
-        return err_set(err, "%s is there, and is not a regular file", path);
+        return err_set(err, "%s exists, and is not a regular file", path);
     const struct new_file file = {.temporary = arena_printf(arena, ".%s.%d", name, (int)getpid()),
                                   .bytes = text->bytes,
                                   .size = text->size,

@@ -185,7 +185,7 @@ static int check_answer(struct review *review, struct item *item, struct err *er
     if (has_conflict && item->answer == ANSWER_YES)
         return err_set(err, "%s is a conflict: merge, overwrite, leave or discard it", path);
     if (!has_conflict && is_for_conflict)
-        return err_set(err, "%s is no conflict", path);
+        return err_set(err, "%s is not a conflict", path);
     if (item->answer == ANSWER_MERGE && (item->members.count > 1 || !review_join(review, item, &shown)))
         return err_set(err, "%s cannot be merged: the same lines were changed", path);
     return 0;

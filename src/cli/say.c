@@ -108,10 +108,11 @@ static char speaker_ask(const struct speaker *speaker, const char *question)
     struct answering answering;
     if (!answer_begin(world, world->err, &answering))
         return KEY_END;
-    char key = answer_take(
-        &answering,
-        &(struct answer_question){
-            .text = "", .line = question, .wake_fd = -1, .elsewhere = "what is not answered is held aside"});
+    char key = answer_take(&answering,
+                           &(struct answer_question){.text = "",
+                                                     .line = question,
+                                                     .wake_fd = -1,
+                                                     .elsewhere = "files without an answer are set aside"});
     fprintf(world->err, "%c\n", key >= ' ' ? key : ' ');
     answer_end(&answering);
     return key;

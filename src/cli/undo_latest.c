@@ -50,7 +50,7 @@ static const char *passed_over(const struct choice *choice)
     if (choice->paths.count)
         return NULL; /* the paths say what is meant */
     return record->mode == RECORD_BRANCH   ? arena_printf(arena, "%s worked on a branch", record->name)
-           : record->mode == RECORD_REVIEW ? arena_printf(arena, "%s kept its changes aside", record->name)
+           : record->mode == RECORD_REVIEW ? arena_printf(arena, "%s was a run with --review", record->name)
                                            : NULL;
 }
 

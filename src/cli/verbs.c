@@ -16,7 +16,7 @@ const struct verb_entry verb_table[] = {
                  "Run CMD in the sandbox. Flags after CMD are its own. Rules: `bawn help rules`.\n"
                  "  bawn --read ~/datasets claude --dangerously-skip-permissions\n"
                  "\n"
-                 "  --review[=all]      keep changes (=all: of every file) aside for `bawn review`\n"
+                 "  --review[=all]      let changes (=all: of every file) wait for `bawn review`\n"
                  "  --branch NAME       work on this git branch, in a worktree that bawn makes\n"
                  "  --discard           throw away what CMD writes in the workspace\n"
                  "  --read-only         let CMD write nothing outside its private home\n"
@@ -27,7 +27,7 @@ const struct verb_entry verb_table[] = {
                  "  --ask               let connections to unlisted hosts wait for your answer\n"
                  "  --notify[=COMMAND]  report at once when CMD reads a decoy, or asks for more\n"
                  "  --log-exec          record which programs run, for `bawn log`\n"
-                 "  --on-exit COMMAND   run COMMAND on the host afterwards\n"
+                 "  --on-exit COMMAND   run COMMAND outside the sandbox afterwards\n"
                  "  --quiet, --json     no line at the start; at the end none, or one of JSON\n"
                  "  --session-file FILE  write the session's name into FILE, for a script\n"
                  "  --nested            let CMD make namespaces; no Landlock; implies --review=all\n"
@@ -206,16 +206,16 @@ const struct verb_entry verb_table[] = {
         .repairs = true,
         .flags = FLAG(KEEP) | FLAG(JSON),
         .words = "SESSION|PATH",
-        .summary = "files that bawn moved aside",
+        .summary = "files that bawn set aside",
         .usage = "bawn held [--json] [SESSION]\n"
                  "       bawn held --keep SESSION [PATH...]\n"
                  "\n"
-                 "List the files that bawn moved aside at the end of a run: changes of flagged\n"
-                 "files that you did not accept, and files where none may be. They are in the\n"
-                 "session's directory, under their old paths.\n"
+                 "List the files that bawn set aside at the end of a run: changes that you did\n"
+                 "not accept of flagged files, which your own programs run or obey, and files\n"
+                 "where none may be. They are in the session's directory, under their old paths.\n"
                  "\n"
                  "  --keep    put all files of the session back, or those named. A file that is\n"
-                 "            there now is held instead.\n"
+                 "            there now is set aside instead.\n"
                  "  --json    print the list as JSON\n"
                  "\n"
                  "  bawn held\n"
@@ -240,10 +240,10 @@ const struct verb_entry verb_table[] = {
         .summary = "what a session changed",
         .usage = "bawn diff [--stat | --name-only | --json] [SESSION] [PATH...]\n"
                  "\n"
-                 "Show what a session changed in the workspace, or what --review kept aside.\n"
-                 "Without SESSION: the latest session here. `! risky` marks files that would run\n"
-                 "on the host, with the reason. On a terminal the output goes through\n"
-                 "$BAWN_PAGER, $PAGER or less.\n"
+                 "Show what a session changed in the workspace, or what waits after --review.\n"
+                 "Without SESSION: the latest session here. `! risky` marks files that could run\n"
+                 "on your machine, or that a program there obeys, with the reason. On a terminal\n"
+                 "the output goes through $BAWN_PAGER, $PAGER or less.\n"
                  "\n"
                  "  --stat        print one line per file, with lines added and removed\n"
                  "  --name-only   print only the names\n"
@@ -263,18 +263,18 @@ const struct verb_entry verb_table[] = {
         .usage = "bawn apply [--patch] [--yes] [--allow-risky]\n"
                  "                  [--merge | --markers | --ours | --theirs] [SESSION] [PATH...]\n"
                  "\n"
-                 "Bring the changes that --review kept aside into the workspace, or only PATHs.\n"
+                 "Bring the changes that wait after --review into the workspace, or only PATHs.\n"
                  "Files that you changed meanwhile stay as they are and are listed. Files that\n"
-                 "would run on the host are applied only if you agree. You can undo an apply.\n"
-                 "Exit status 1 if something was not applied.\n"
+                 "could run on your machine (risky) are applied only if you agree. You can undo\n"
+                 "an apply. Exit status 1 if something was not applied.\n"
                  "\n"
                  "  --patch         ask about each hunk, as `git add --patch` does\n"
                  "  --yes           do not ask whether to begin\n"
-                 "  --allow-risky   apply files that would run on the host, too\n"
+                 "  --allow-risky   apply files that could run on your machine, too\n"
                  "If you changed the same file meanwhile:\n"
                  "  --merge         merge both, unless you changed the same lines\n"
                  "  --markers       merge both, with conflict markers where the lines are the same\n"
-                 "  --ours          keep yours and give up the session's\n"
+                 "  --ours          keep yours and discard the session's\n"
                  "  --theirs        overwrite yours\n"
                  "\n"
                  "  bawn apply\n"
@@ -290,7 +290,7 @@ const struct verb_entry verb_table[] = {
         .summary = "discard those changes",
         .usage = "bawn discard [--yes] [SESSION] [PATH...]\n"
                  "\n"
-                 "Throw away changes that --review kept aside and that you did not apply: all of\n"
+                 "Throw away changes that wait after --review and that you did not apply: all of\n"
                  "them, or only PATHs. With the SESSION of a --branch run: list what is not\n"
                  "committed in its worktree, and remove the worktree. `bawn undo SESSION` brings\n"
                  "back what was discarded.\n"
@@ -309,10 +309,10 @@ const struct verb_entry verb_table[] = {
         .usage = "bawn sessions [--all] [--json]\n"
                  "       bawn sessions --repair\n"
                  "\n"
-                 "List the sessions of this workspace, latest first: which are running, which\n"
-                 "have changes waiting, which can be undone, and what was refused last.\n"
-                 "Leave out runs that changed nothing or can no longer be undone. On a terminal,\n"
-                 "explain the states.\n"
+                 "List the sessions of this workspace, latest first. A session is what bawn\n"
+                 "recorded of one run, apply or undo: whether it runs, has changes waiting or\n"
+                 "can be undone, and what was refused last. Runs that changed nothing or can no\n"
+                 "longer be undone are left out. On a terminal, each state is explained.\n"
                  "\n"
                  "  --all     list every session of every workspace\n"
                  "  --json    print the list as JSON\n"
@@ -447,7 +447,7 @@ const struct verb_entry verb_table[] = {
         .run = cmd_web,
         .words = "[--port N | --unix PATH] [--no-open]",
         .passes_on = true,
-        .summary = "all of it on a page",
+        .summary = "a page in your browser",
         .usage = web_usage,
     },
     {

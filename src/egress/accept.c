@@ -90,7 +90,7 @@ void accept_answered(struct egress *egress)
         if (at->stage != STAGE_ASK || (is_asked_for(at) && !is_late(at, spent)))
             continue;
         if (is_late(at, spent)) {
-            connection_refuse(at, "was allowed for one connection, and another one has it");
+            connection_refuse(at, "was allowed for one connection, which another program has used");
         } else if (find_target(at, &is_spent)) {
             spent = is_spent ? at : spent;
             connection_set_deadline(at, CONNECTION_PATIENCE);

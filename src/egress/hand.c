@@ -82,7 +82,7 @@ void connection_hand(struct connection *connection)
     auto_fd int tether_fd = -1;
     if (connection->speaks_http || egress->vault.fd < 0 || flow_is_stuck(&connection->inward)) {
         refuse_to_hand(connection,
-                       egress->vault.fd < 0 ? "bawn-vault does not run" : "only TLS may be spoken with it");
+                       egress->vault.fd < 0 ? "bawn-vault is not running" : "only TLS may be spoken with it");
         return;
     }
     tether_fd = open_tether(connection);

@@ -58,7 +58,7 @@ static const char *read_request_line(const char *line, size_t size, const char *
     head->is_foreign =
         !last || end - last != 9 || (memcmp(last, " HTTP/1.1", 9) != 0 && memcmp(last, " HTTP/1.0", 9) != 0);
     if (head->is_foreign)
-        return "the request is not of HTTP/1.1";
+        return "the request is not HTTP/1.1";
     head->is_old = last[8] == '0';
     size_t target_size = (size_t)(last - target);
     if (target_size == 0 || memchr(target, ' ', target_size))
@@ -162,11 +162,11 @@ static const char *read_head(const struct buf *text, const char *host, uint16_t 
         return "HTTP/1.0 has no chunks";
     /* The server may choose any of them, and after a change to websocket the bytes are no longer checked. */
     if (head->wants_websocket && head->upgrades > 1)
-        return "two changes of protocol are asked for";
+        return "it asks for two changes of protocol";
     return NULL;
 }
 
-static const char has_leak[] = "a secret of the host is in the request";
+static const char has_leak[] = "a secret from outside is in the request";
 
 static void pass_line(struct http *http, struct buf *out)
 {
@@ -315,18 +315,18 @@ static const char *end_line(struct http *http, const char *host, uint16_t port, 
     case HTTP_CHUNK_END:
     case HTTP_TRAILER: /* trailer fields are refused: no client needs them */
         if (!is_empty)
-            return "a chunk does not end as it must";
+            return "a chunk does not end in CR LF";
         http->state = http->state == HTTP_TRAILER ? HTTP_HEAD : HTTP_CHUNK_SIZE;
         return NULL;
     default:
         if (http->line.size < 2 || http->line.bytes[http->line.size - 2] != '\r')
-            return "a line of the request ends in another way than CR LF";
+            return "a line of the request does not end in CR LF";
         *ret_is_whole =
             http->line.size >= 4 && memcmp(http->line.bytes + http->line.size - 4, "\r\n\r\n", 4) == 0;
         if (is_empty)
             return "the request line is malformed";
         if (is_first_line(&http->line) && !names_http(http->line.bytes, http->line.size))
-            return "the request is not of HTTP/1.1";
+            return "the request is not HTTP/1.1";
         return *ret_is_whole ? end_head(http, host, port, out) : NULL;
     }
 }

@@ -56,7 +56,7 @@ static enum verdict inspect_before_hello(const uint8_t *bytes, size_t size, cons
         if (i != VERSION && bytes[i] != head[i])
             return VERDICT_UNKNOWN;
     }
-    *ret_problem = "its TLS does not begin with a hello";
+    *ret_problem = "its TLS does not begin with a ClientHello";
     return size < HEAD ? VERDICT_WAIT : VERDICT_REFUSE;
 }
 

@@ -67,7 +67,7 @@ static bool is_permitted(struct leads *leads, const struct rule *rule, uint16_t 
     if (class != ADDRESS_PUBLIC && !(class == ADDRESS_PRIVATE && table_trusts_name(rule))) {
         snprintf(ret_sentence, LEADS_SENTENCE_SIZE, "its name resolves to %s, and %s",
                  address_class_text(class),
-                 class == ADDRESS_PRIVATE ? "only a rule of yours for exactly that name allows it"
+                 class == ADDRESS_PRIVATE ? "only your own rule for exactly that name allows it"
                                           : "only a rule for the address itself allows it");
         return false;
     }

@@ -285,13 +285,13 @@ static int lock_empty(struct fleet *fleet, struct err *err)
         return -1;
     auto_fd int fd = open_directory_at(path_fd, ".");
     if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
-        return errno == EWOULDBLOCK ? err_set(err, "another `bawn fleet run` fills %s now", fleet->path)
+        return errno == EWOULDBLOCK ? err_set(err, "another `bawn fleet run` is writing to %s", fleet->path)
                                     : err_sys(err, errno, "cannot lock %s", fleet->path);
     if (directories_is_empty(fd, "."))
         return fd_take(&fd);
     err_set(err, "%s is not empty", fleet->path);
     return err_hint(err, access(path_join(&fleet->arena, fleet->own, "fleet.json"), F_OK) == 0
-                             ? "`bawn fleet retry DIR` goes on with the fleet in it"
+                             ? "`bawn fleet retry DIR` continues the fleet in it"
                              : "name another folder with --out");
 }
 
@@ -329,10 +329,10 @@ int fleet_open(const char *path, const char *state, struct fleet *ret_fleet, str
     fleet.fd = open_absolute(fleet.own, O_RDONLY | O_DIRECTORY);
     int result = fleet.fd < 0 && errno != ENOENT ? err_sys(err, errno, "cannot open %s", fleet.own) : 0;
     if (result == 0 && (fleet.fd < 0 || !fleet_has(fleet.fd, "fleet.json"))) {
-        err_set(err, "%s is not the folder of a fleet that bawn has a record of", path);
+        err_set(err, "bawn has no record of a fleet in %s", path);
         result = err_hint(
-            err,
-            "name the real path that `bawn fleet run` has said; what lies in such a folder is not obeyed");
+            err, "name the path that `bawn fleet run` printed; bawn does not trust a folder that was "
+                 "copied, moved or made by hand");
     } else if (result == 0 &&
                (!take_fleet(&fleet, fleet_read(&fleet.arena, fleet.fd, "fleet.json", FLEET_FILE_LARGEST)) ||
                 !is_consistent(&fleet, state)))

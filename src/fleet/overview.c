@@ -81,7 +81,7 @@ static void add_row(struct overview *overview, const struct overview_task *task,
     if (is_blocked(overview, task))
         buf_add_str(out, "comes after a task that is not done");
     if (result->risky)
-        buf_printf(out, " (%" PRIu64 " risky)", result->risky);
+        buf_printf(out, " (%" PRIu64 " could run on your machine)", result->risky);
     if (result->hosts_refused)
         buf_printf(out, "  %" PRIu64 " refused", result->hosts_refused);
     if (result->tripwires)
@@ -155,7 +155,7 @@ void overview_add_text(struct overview *overview, const struct style *style, boo
     struct stat log;
     if (overview->counts[TASK_INTERRUPTED] &&
         fstatat(overview->fleet->fd, FLEET_LOG, &log, AT_SYMLINK_NOFOLLOW) == 0 && log.st_size)
-        buf_printf(out, "What bawn itself had to say is in %s\n",
+        buf_printf(out, "bawn's own messages are in %s\n",
                    style_path(style, &overview->arena,
                               arena_printf(&overview->arena, "%s/" FLEET_LOG, overview->fleet->own)));
     add_totals(overview, out);

@@ -115,10 +115,10 @@ void overview_add_page(const struct overview *overview, struct buf *out)
         buf_add_str(out, word == overview->fleet->command ? "" : " ");
         text_add_html(out, *word);
     }
-    buf_add_str(out,
-                "</code></p>\n<table>\n<tr><th>task<th>state<th class=n>status<th class=n>seconds<th "
-                "class=n>processor<th class=n>MiB<th class=n>changed<th class=n>risky<th class=n>held<th "
-                "class=n>decoys<th>hosts reached<th>hosts refused</tr>\n");
+    buf_add_str(
+        out, "</code></p>\n<table>\n<tr><th>task<th>state<th class=n>status<th class=n>seconds<th "
+             "class=n>processor<th class=n>MiB<th class=n>changed<th class=n>risky<th class=n>set aside<th "
+             "class=n>decoys<th>hosts reached<th>hosts refused</tr>\n");
     vec_each (const struct overview_task, task, &overview->tasks)
         add_task(out, task);
     buf_add_str(out, "</table>\n</body></html>\n");

@@ -74,14 +74,15 @@ static int add_pairs(struct task *task, struct arena *arena, enum verb verb, str
 {
     struct json_value key, value;
     if (*object.at != '{')
-        return err_set(err, "\"%s\" must be an object of texts", verb == VERB_ENV ? "env" : "limits");
+        return err_set(err, "\"%s\" must be an object whose values are strings",
+                       verb == VERB_ENV ? "env" : "limits");
     for (size_t at = 0; json_next_member(object, &at, &key, &value);) {
         const char *name = json_text(arena, key), *text = text_of(arena, value);
         if (!name || !*name || strspn(name, NAME_CHARACTERS) != strlen(name))
             return err_set(err, "\"%s\" has a name that is not made of letters, digits and '_'",
                            verb == VERB_ENV ? "env" : "limits");
         if (!text)
-            return err_set(err, "the value of %s is neither a text nor a number", name);
+            return err_set(err, "the value of %s is neither a string nor a number", name);
         if (verb == VERB_LIMIT && !is_limit_of_task(name))
             return err_set(err, "%s is not a limit of a task: memory, pids, files, time, disk and rate are",
                            name);
@@ -96,7 +97,7 @@ static int add_pairs(struct task *task, struct arena *arena, enum verb verb, str
 static int add_variable(struct task *task, const char *name, const char *value, struct err *err)
 {
     if (!value)
-        return err_set(err, "the value of \"%s\" is neither a text nor a number", name);
+        return err_set(err, "the value of \"%s\" is neither a string nor a number", name);
     vec_push(&task->variables, (struct task_variable){name, value});
     return 0;
 }
@@ -145,7 +146,7 @@ static bool take_member(struct json_value key, struct json_value value, struct a
         return false;
     }
     if (map_get(names, name, strlen(name))) {
-        err_set(err, "\"%s\" comes twice", name);
+        err_set(err, "\"%s\" is there twice", name);
         return false;
     }
     *map_at(names, name, strlen(name)) = task;
@@ -212,17 +213,17 @@ static int add_task(struct bytes line, size_t number, struct arena *arena, struc
 {
     struct task task;
     if (tasks->count == MOST_TASKS)
-        return err_set(err, "it is more than the %d tasks that a fleet can have", MOST_TASKS);
+        return err_set(err, "a fleet can have %d tasks at most", MOST_TASKS);
     if (task_parse(line, arena, &task, err) < 0)
         return -1;
     task.number = number;
     vec_push(tasks, task);
     for (size_t i = 0; i < task.after.count; i++) {
         if (!map_get(ids, task.after.at[i], strlen(task.after.at[i])))
-            return err_set(err, "it is to begin after a task that no earlier line has");
+            return err_set(err, "its \"after\" names a task that no earlier line has");
     }
     if (is_reserved(task.id))
-        return err_set(err, "its \"id\" %s is the name of a file of the fleet's own", task.id);
+        return err_set(err, "its \"id\" %s is the name of a file that the fleet itself uses", task.id);
     if (map_get(ids, task.id, strlen(task.id)))
         return err_set(err, "another task has the id %s", task.id);
     *map_at(ids, task.id, strlen(task.id)) = tasks;

@@ -306,7 +306,7 @@ static void judge_command(struct push_command *command, bool has_options, const 
         may_send_options |= rules[i].may_send_options;
     }
     if (!is_covered)
-        command->refusal = "no rule lets this ref be pushed to";
+        command->refusal = "no rule allows a push to this ref";
     else if (command->kind == PUSH_DELETE && !may_delete)
         command->refusal = "deleting a ref needs push+delete";
     else if (has_options && !may_send_options)

@@ -203,7 +203,7 @@ int aside_move(struct arena *arena, int session_fd, const char *path, struct err
     auto_fd int parent_fd = open_parent_absolute(path);
     if (parent_fd < 0 || fstatat(parent_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0) {
         bool is_gone = errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
-        return is_gone ? 0 : err_sys(err, errno, "cannot move %s aside", path);
+        return is_gone ? 0 : err_sys(err, errno, "cannot set %s aside", path);
     }
     if (move_to_held(arena, session_fd, path, parent_fd, &name) == 0)
         return 1;
@@ -214,8 +214,8 @@ int aside_move(struct arena *arena, int session_fd, const char *path, struct err
                         : why == EEXIST         ? NULL
                                                 : make_inert(arena, parent_fd, name);
     if (!inert)
-        return err_sys(err, why, "cannot move %s aside", path);
-    err_sys(err, why, "cannot move %s aside, so it was renamed to %s", path, inert);
+        return err_sys(err, why, "cannot set %s aside", path);
+    err_sys(err, why, "cannot set %s aside, so it was renamed to %s", path, inert);
     err_hint(err, "look at it there, and remove it or rename it back");
     return ASIDE_RENAMED;
 }
@@ -328,7 +328,7 @@ int aside_replace(struct arena *arena, int session_fd, const struct file_content
     if (result == 1 && !holds && unlinkat(waiting_fd, waiting, 0) < 0)
         return result; /* nobody obeys it */
     if (result == 1 && holds && move_to_held(arena, session_fd, path, waiting_fd, &waiting) < 0) {
-        err_sys(err, errno, "%s was taken away, and lies in %s as %s", path,
+        err_sys(err, errno, "%s was removed, and is in %s as %s", path,
                 waiting_fd == parent_fd ? "its folder" : "the session's folder", waiting);
         return ASIDE_RENAMED;
     }
@@ -401,11 +401,11 @@ int aside_return(struct arena *arena, int session_fd, const char *path, struct e
 {
     int number = newest_of(arena, session_fd, path);
     if (!number)
-        return err_set(err, "nothing is held for %s", path);
+        return err_set(err, "no file is set aside for %s", path);
     const char *name, *held = arena_printf(arena, "%s%s", folder_name(arena, number), path);
     auto_fd int held_fd = open_parent_beneath(session_fd, held, &name);
     if (held_fd < 0 || aside_move(arena, session_fd, path, err) < 0)
-        return held_fd < 0 ? err_sys(err, errno, "cannot open what is held for %s", path) : -1;
+        return held_fd < 0 ? err_sys(err, errno, "cannot open the file set aside for %s", path) : -1;
     auto_fd int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     auto_fd int parent_fd = directories_make_beneath(root_fd, path_parent(arena, path) + 1);
     int result = parent_fd < 0 ? -1 : move(held_fd, name, parent_fd, name);

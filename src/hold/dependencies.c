@@ -91,9 +91,9 @@ void dependencies_report(struct flags *flags)
             flags_add_sighting(
                 flags,
                 (struct sighting){
-                    arena_printf(arena,
-                                 "%zu file%s that programs on the host may obey in a dependency directory",
-                                 count, count == 1 ? "" : "s"),
+                    arena_printf(
+                        arena, "%zu file%s that programs on your machine may obey in a dependency directory",
+                        count, count == 1 ? "" : "s"),
                     folder,
                     arena_printf(arena, "%s there. Check %s before you work in that directory",
                                  count == 1 ? "it stays" : "they stay", first)});

@@ -245,7 +245,7 @@ int hold_sweep(struct hold *hold, struct err *err)
                 hold, "held", operation->path,
                 arena_printf(
                     hold->arena,
-                    "%s was created during the run, where none may be: it was moved aside, and `bawn held %s` "
+                    "%s was created during the run, where none may be: it was set aside, and `bawn held %s` "
                     "shows it",
                     operation->path, hold->session->name));
     }
@@ -302,13 +302,12 @@ static void decide_fallen(struct hold *hold, struct frozen *frozen)
         return;
     content_add(&arena, operation->path, &now);
     if (now.trouble)
-        hold_note(
-            hold, "replaced", operation->path,
-            arena_printf(
-                hold->arena,
-                "%s was frozen, but was replaced on the host during the run and cannot be read now: check "
-                "it before you use it",
-                operation->path));
+        hold_note(hold, "replaced", operation->path,
+                  arena_printf(
+                      hold->arena,
+                      "%s was frozen, but was replaced from outside during the run and cannot be read now: "
+                      "check it before you use it",
+                      operation->path));
     for (size_t i = 0; i < now.count; i++) {
         const struct file_content *before = content_find(&frozen->before, now.at[i].path);
         if (before && is_unchanged(hold, before, &now.at[i]))
@@ -320,7 +319,7 @@ static void decide_fallen(struct hold *hold, struct frozen *frozen)
                 hold, "replaced", now.at[i].path,
                 arena_printf(
                     hold->arena,
-                    "%s was frozen, but was replaced on the host during the run: check it before you use it",
+                    "%s was frozen, but was replaced from outside during the run: check it before you use it",
                     now.at[i].path));
     }
     vec_free(&now);
@@ -349,7 +348,8 @@ void hold_fell(struct hold *hold, size_t operation)
             ? NULL
             : arena_printf(
                   hold->arena,
-                  "%s was replaced on the host while it was %s inside: for a moment it was not; now it is again",
+                  "%s was replaced from outside while it was %s inside: for a moment it was not; now it is "
+                  "again",
                   fallen.path, fallen.kind == OP_HIDE ? "hidden" : "read-only");
     hold_note(hold, "pinned-again", fallen.path, notice);
     if (!frozen)

@@ -134,13 +134,15 @@ static void judge_unfinished(struct judging *judging, const struct found *found,
     struct file_content *now = arena_new(arena, struct file_content);
     *now = content_of(found);
     if (is_changed(judging, found, &now->bytes))
-        flags_add_change(judging->flags,
-                         (struct new_content){
-                             now, NULL,
-                             .why = arena_printf(arena,
-                                                 "is %s, and git would go on with what its files say; "
-                                                 "`bawn held --keep %s %s` brings it back after a look",
-                                                 what, judging->flags->hold->session->name, found->path)});
+        flags_add_change(
+            judging->flags,
+            (struct new_content){
+                now, NULL,
+                .why = arena_printf(
+                    arena,
+                    "is %s, and git would continue with what its files say; `bawn held --keep %s %s` brings "
+                    "it back after a look",
+                    what, judging->flags->hold->session->name, found->path)});
 }
 
 /* --- the walk ---------------------------------------------------------------------------------------------------------------- */
@@ -174,7 +176,7 @@ static void judge_entry(struct judging *judging, const struct found *found)
             flags_add_sighting(
                 judging->flags,
                 (struct sighting){"a git lock file", found->path,
-                                  "it blocks git on the host: remove it if no git is running"});
+                                  "it blocks git on your machine: remove it if no git is running"});
         else if (git_is_commit_graph(found->inner) && !judging->all_are_new)
             vec_push(&judging->graphs, *found);
         return;
@@ -293,7 +295,8 @@ static void judge_graphs(struct judging *judging)
 {
     if (judging->graphs.count && !are_true(judging)) {
         vec_each (const struct found, found, &judging->graphs)
-            add(judging, found, "tells git of commits what they do not say, or cannot be verified",
+            add(judging, found,
+                "tells git things about commits that the commits do not say, or cannot be verified",
                 (struct bytes){0});
     }
     vec_free(&judging->graphs);
@@ -334,7 +337,7 @@ static void hold_head_with_branch(struct flags *flags, const char *git_dir)
         return;
     struct file_content *now = arena_new(arena, struct file_content);
     *now = head;
-    flags_add_change(flags, (struct new_content){now, before, .why = "names a branch that is held aside"});
+    flags_add_change(flags, (struct new_content){now, before, .why = "names a branch that is set aside"});
 }
 
 /*
@@ -358,7 +361,7 @@ void judged_bring_head_back(struct flags *flags, const char *git_dir)
                                                     "HEAD is back as it was at the start"});
     else
         flags_add_sighting(flags, (struct sighting){"a repository without its HEAD", git_dir,
-                                                    "git on the host would use a repository above it"});
+                                                    "git on your machine would use a repository above it"});
 }
 
 /* --- all of it --------------------------------------------------------------------------------------------------------------- */

@@ -15,7 +15,7 @@
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 
-static const char obeyed[] = "git on the host obeys its configuration as soon as you work beside it";
+static const char obeyed[] = "git on your machine obeys its configuration as soon as you work beside it";
 
 /* The new settings that make git run a program, by name; NULL if there are none. */
 static const char *running_settings(struct arena *arena, const struct file_content *before,

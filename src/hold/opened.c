@@ -104,7 +104,7 @@ static void name_opened(struct hold *hold, const char *path, const char *outcome
     auto_buf struct buf printable = {0};
     text_add_printable(&printable, path, strlen(path));
     hold_note(hold, "opened-socket", path,
-              arena_printf(hold->arena, "a program on the host opened the socket %s during the run%s",
+              arena_printf(hold->arena, "a program outside opened the socket %s during the run%s",
                            buf_text(&printable), outcome));
 }
 
@@ -179,8 +179,7 @@ void hold_name_opened(struct hold *hold, struct timespec since)
 {
     each_opened(hold, since, name_at_end);
     if (hold->opened.count == MOST_OPENED)
-        hold_note(hold, "not-checked", "",
-                  "programs on the host may have opened more sockets during the run");
+        hold_note(hold, "not-checked", "", "programs outside may have opened more sockets during the run");
 }
 
 bool hold_opened_is_hidden(struct hold *hold, size_t operation)

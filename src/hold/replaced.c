@@ -185,11 +185,11 @@ static int keep_change(struct hold *hold, struct frozen *frozen, const struct fi
     if (before && !hold_has_pins(hold))
         left.mode = before->mode; /* bawn has lowered that of the file */
     remember(hold, frozen, &left);
-    const char *sentence =
-        arena_printf(hold->arena,
-                     "%s was changed on the host while it was frozen inside: the change is kept, because git "
-                     "runs nothing new in it",
-                     after->path);
+    const char *sentence = arena_printf(
+        hold->arena,
+        "%s was changed from outside while it was frozen inside: the change is kept, because git "
+        "runs nothing new in it",
+        after->path);
     hold_note(hold, "replaced", after->path, sentence);
     tell(hold, *names ? arena_printf(hold->arena, "%s (%s)", sentence, names) : sentence);
     return 1;
@@ -234,15 +234,16 @@ static int take_out(struct hold *hold, struct frozen *frozen, const struct file_
         remember(hold, frozen, left);
     if (result == ASIDE_RENAMED)
         return 1;
-    const char *notice = arena_printf(
-        arena,
-        "%s was changed %s, by the host or from inside%s%s: bawn %s, and `bawn held %s` shows the changed file",
-        path,
-        has_other_name ? "by another of its names (a hard link)"
-                       : "while its protection was off for a moment",
-        difference->runs ? ", and sets " : "", difference->runs ? difference->names : "",
-        difference->is_clear ? "took that out and kept the rest" : "restored the earlier file",
-        hold->session->name);
+    const char *notice =
+        arena_printf(arena,
+                     "%s was changed %s, from outside or from inside%s%s: bawn %s, and `bawn held %s` shows "
+                     "the changed file",
+                     path,
+                     has_other_name ? "by another of its names (a hard link)"
+                                    : "while its protection was off for a moment",
+                     difference->runs ? ", and sets " : "", difference->runs ? difference->names : "",
+                     difference->is_clear ? "took that out and kept the rest" : "restored the earlier file",
+                     hold->session->name);
     hold_note(hold, "held", path, notice);
     if (!difference->is_clear || !ask(hold, frozen, after, difference, notice))
         tell(hold, notice);
@@ -286,7 +287,7 @@ void hold_decide_replaced(struct hold *hold, struct frozen *frozen, const struct
     if (result == 0 && !hold->is_over)
         hold->has_put = true; /* the host replaces it again and again: the next look comes back to it */
     else if (result == 0)
-        err_set(&err, "%s was replaced again and again on the host, and could not be judged", now.path);
+        err_set(&err, "%s was replaced again and again from outside, and could not be checked", now.path);
     if (*err.message)
         say_not_held(hold, now.path, &err);
 }
@@ -332,7 +333,7 @@ int hold_add_settings(struct hold *hold, size_t number, struct err *err)
     int result = 0;
     for (int i = 0; i < TRIES && frozen && result == 0; i++) {
         if (!read_again(&arena, &now))
-            return err_set(err, "there is no %s any more", addition.path);
+            return err_set(err, "%s no longer exists", addition.path);
         const struct file_content *before = content_find(&frozen->before, addition.path);
         if (!before || !content_equal(before, &now)) { /* it has just been changed: that is judged first */
             hold_decide_replaced(hold, frozen, &now);

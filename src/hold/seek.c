@@ -102,9 +102,9 @@ static void look_where_link_leads(const struct walk *walk, const char *link, con
 {
     struct path_verdict decided = decide_path(walk->flags->hold->plan->policy, target, NULL);
     if (is_in_git(walk, target) || decided.access == ACCESS_FROZEN)
-        flags_add_sighting(walk->flags,
-                           (struct sighting){"a link to a frozen file or a file of git", link,
-                                             "a program on the host that writes to it would write there"});
+        flags_add_sighting(
+            walk->flags, (struct sighting){"a link to a frozen file or a file of git", link,
+                                           "a program on your machine that writes to it would write there"});
     else if (decided.flagged_by)
         flags_add_sighting(walk->flags, (struct sighting){"a link that leads to a flagged path", link});
 }

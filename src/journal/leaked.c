@@ -35,7 +35,7 @@ const char *leak_refusal(struct arena *arena, const char *host, const char *what
     return arena_printf(
         arena,
         "this request to %s was stopped, on purpose: it has %s in it. Do not send it in another "
-        "form. If it is no secret, ask the person who started this run: `leak warn` in their "
+        "form. If it is not a secret, ask the person who started this run: `leak warn` in their "
         "policy lets it pass",
         host, what);
 }

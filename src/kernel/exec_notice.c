@@ -46,7 +46,7 @@ int exec_notice_begin(enum notice_patience patience, struct err *err)
     if (fd >= 0)
         return fd;
     int errnum = errno;
-    err_sys(err, errnum, "cannot hear of the programs that are executed");
+    err_sys(err, errnum, "cannot watch which programs the command runs");
     return err_hint(err,
                     errnum == EBUSY
                         ? "another sandbox around this one already listens; leave --log-exec and guards out"

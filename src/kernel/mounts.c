@@ -174,7 +174,7 @@ bool mount_is_pinned(int fd, bool read_only)
 int mount_detach_propagation(struct err *err)
 {
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-        return err_sys(err, errno, "cannot separate the sandbox's mounts from the host's");
+        return err_sys(err, errno, "cannot separate the sandbox's mounts from this machine's");
     return 0;
 }
 
@@ -184,7 +184,7 @@ int mount_switch_root(int new_root_fd, struct err *err)
     if (fchdir(new_root_fd) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
         return err_sys(err, errno, "cannot enter the sandbox's root");
     if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
-        return err_sys(err, errno, "cannot unmount the host's root");
+        return err_sys(err, errno, "cannot unmount this machine's root");
     return 0;
 }
 

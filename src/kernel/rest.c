@@ -92,7 +92,7 @@ bool rest_begin(struct rest *rest, int folder_fd, char *from, const char *to)
 
 static _Noreturn void end_without_memory(void)
 {
-    fputs("bawn: what was laid aside on the disk did not come back as it was\n", stderr);
+    fputs("bawn: memory that bawn kept on the disk did not come back unchanged\n", stderr);
     _Exit(125);
 }
 

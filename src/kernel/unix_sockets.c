@@ -159,9 +159,9 @@ int unix_sockets_read(struct arena *arena, const char **ret_list, struct err *er
     }
     auto_fd int fd = open("/proc/net/unix", O_RDONLY | O_CLOEXEC);
     if (fd < 0 || buf_read(&text, fd, LARGEST) < 0)
-        return err_sys(err, errno, "cannot list the host's sockets");
+        return err_sys(err, errno, "cannot list this machine's sockets");
     if (text.size == LARGEST)
-        return err_sys(err, EFBIG, "cannot list the host's sockets");
+        return err_sys(err, EFBIG, "cannot list this machine's sockets");
     *ret_list = unix_sockets_of_text(arena, buf_text(&text));
     return 0;
 }

@@ -116,7 +116,7 @@ int bare_meet_killer(struct bare *bare, struct err *err)
         read(bare->killer_fd, &bare->killer, sizeof(bare->killer)) == sizeof(bare->killer))
         return 0;
     bare->killer = 0;
-    return err_set(err, "the process that ends the run did not begin");
+    return err_set(err, "the process that ends the run did not start");
 }
 
 /*

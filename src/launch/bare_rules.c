@@ -204,7 +204,7 @@ static int allow_operation(struct rules *rules, size_t number, struct err *err)
                    : allow_read(rules, operation->path, rules->root.shown[number].tree, err);
     case OP_BIND_WRITE:
         if (operation->overlay)
-            return err_set(err, "walls without namespaces cannot cover %s by an overlay", operation->path);
+            return err_set(err, "walls without namespaces cannot cover %s with an overlay", operation->path);
         return allow_tree(rules, operation->source ? operation->source : operation->path,
                           trees_has_device(operation) ? LANDLOCK_DEVICE : LANDLOCK_WRITE, err);
     default:

@@ -60,7 +60,7 @@ static int check_host_network(const struct operations *operations, struct err *e
     if (!ports_host_network(operations) || landlock_abi() >= LANDLOCK_ABI_WITH_SCOPES ||
         walls_have(operations->absent, WALL_FILES) || walls_have(operations->degraded, WALL_LANDLOCK))
         return 0;
-    err_set(err, "with the host's network, this kernel lets the command reach the host's abstract sockets");
+    err_set(err, "with `net open`, this kernel lets the command reach this machine's abstract sockets");
     return err_hint(err,
                     "use Linux 6.12 or later, or --net allow; --degrade=landlock runs without that wall");
 }
@@ -153,7 +153,7 @@ static int try_walls(const struct launch *launch, const struct raised *raised, s
 {
     char self[16] = "";
     if (insist(readlink("/proc/self", self, sizeof(self) - 1) == 1 && *self == '1', "process",
-               "seeing the host's processes", err) < 0 ||
+               "seeing this machine's processes", err) < 0 ||
         try_mounts(launch, err) < 0)
         return -1;
     if (raised->seccomp &&

@@ -63,7 +63,8 @@ int overlay_cover(struct root *root, const struct shown *shown, struct err *err)
     }
     if (status.f_flags & ST_RDONLY) {
         close(overlay);
-        err_set(err, "changes cannot be kept aside: the kernel made the overlay read-only");
+        err_set(err,
+                "changes cannot be kept apart from the workspace: the kernel made the overlay read-only");
         return err_hint(
             err, "the file system of bawn's state directory may be full, or out of inodes (`df -i`): make "
                  "room, or set XDG_STATE_HOME to another directory");

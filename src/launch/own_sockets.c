@@ -29,7 +29,7 @@ int hand_over(int control_fd, char letter, int fd, struct err *err)
     return errno == ETOOMANYREFS
                ? err_hint(
                      err,
-                     "another program of yours uses up the descriptors that `ulimit -Hn` allows; stop it")
+                     "another of your programs uses up the descriptors that `ulimit -Hn` allows; stop it")
                : -1;
 }
 

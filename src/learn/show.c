@@ -70,7 +70,7 @@ void learnt_add_text(const struct learnt *learnt, const char *session, const str
         proposal_add_text(proposal, ++number, style, out);
     }
     if (learnt->left_out)
-        buf_printf(out, "\nNot checked: %" PRIu64 " further wants, which were too many to record.\n",
+        buf_printf(out, "\nNot checked: %" PRIu64 " further paths, which were too many to record.\n",
                    learnt->left_out);
     if (session && learnt_count(learnt, PROPOSAL_NEEDED))
         buf_printf(out, "\nWrite the needed lines: bawn learn --from %s --write user\n", session);

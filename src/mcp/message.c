@@ -64,7 +64,7 @@ static const char *take_members(struct json_value object, struct members *ret_me
                                    : json_is(key, "params") ? &ret_members->params
                                                             : &ignored;
         if (place != &ignored && place->size)
-            return "a member stands twice";
+            return "a member is given twice";
         *place = value;
         ret_members->has_outcome |= is_outcome;
     }

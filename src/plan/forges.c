@@ -22,7 +22,7 @@ static const char *why_not(const struct policy *policy, const struct rule *rule)
 {
     const struct rule *net = decide_net(policy, NULL).decides;
     if (policy->request.full_access)
-        return "with --full-access git uses your keys as it is";
+        return "with --full-access git uses your keys directly";
     if (net && net->net == NET_OFF)
         return "the network is off";
     if (rule->forge->token)

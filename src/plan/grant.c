@@ -47,7 +47,7 @@ static bool has_flags(const struct policy *policy, const char *path)
 static const char *problem_with_writing(const struct plan *plan, const char *path, enum file_kind kind)
 {
     if (plan->request.nested || plan->policy->request.read_only)
-        return "this run writes nothing of the host";
+        return "this run writes nothing outside its private home";
     if (decide_path(plan->policy, path, NULL).flagged_by ||
         (kind == FILE_DIRECTORY && has_flags(plan->policy, path)))
         return "new content of flagged files is shown to you at the end of a run, which must know the old one";

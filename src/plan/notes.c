@@ -393,11 +393,10 @@ static void note_kept_outside(struct plan *plan)
             continue;
         if (!is_swapped && value && *value)
             note(plan, rule,
-                 arena_printf(
-                     arena,
-                     "%s stays outside, and nothing inside stands for it: only `net allow` can swap it "
-                     "(--secrets inside passes it)",
-                     name));
+                 arena_printf(arena,
+                              "%s stays outside, without a placeholder inside: only `net allow` can swap one "
+                              "(--secrets inside passes the value)",
+                              name));
         for (size_t i = 0; is_used(plan, rule) && i < rule->secret->host_count; i++) {
             const char *host = host_text(arena, &rule->secret->hosts[i]);
             if (!is_reached(policy, &rule->secret->hosts[i]))

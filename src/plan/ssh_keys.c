@@ -13,7 +13,7 @@ static const char *why_not(const struct policy *policy)
 {
     const struct rule *net = decide_net(policy, NULL).decides;
     if (policy->request.full_access)
-        return "with --full-access programs use your ssh agent as it is";
+        return "with --full-access programs use your ssh agent directly";
     if (net && net->net == NET_OFF)
         return "the network is off";
     if (!text_variable(policy->request.environment, socket_variable))

@@ -347,11 +347,11 @@ static int parse_name(struct arena *arena, const struct word *word, struct rule 
     if (rule->verb == VERB_LEAK && !text_is_among(rule->text, leak_words, array_len(leak_words)))
         return object_complain(diags, rule, word,
                                "write warn, block or off; `plain` may follow warn and block",
-                               "this does not say what is done about a leak");
+                               "this is not a setting for leaks");
     static const char *const ask_ways[] = {"command", "tmux", "desktop", "terminal", "none"};
     if (rule->verb == VERB_ASK_BY && !text_is_among(rule->text, ask_ways, array_len(ask_ways)))
         return object_complain(diags, rule, word, "write command, tmux, desktop, terminal or none",
-                               "this is no way to tell you of a question");
+                               "this is not a way to notify you");
     bool is_switch = rule->verb == VERB_MCP || rule->verb == VERB_ASK;
     if (is_switch && strcmp(rule->text, "on") != 0 && strcmp(rule->text, "off") != 0)
         return object_complain(diags, rule, word, "write on or off", "this is neither on nor off");

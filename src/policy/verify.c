@@ -229,7 +229,7 @@ static void check_ports(const struct policy *policy, struct diags *diags)
             is_host_port(policy, rule->port.inside))
             diag_error(
                 diags, spot_of_rule(rule), "leave one of them out, or let the server inside use another port",
-                "port %u inside already leads to the host, by `host-port %u`, so it cannot be published",
+                "port %u inside already leads to this machine, by `host-port %u`, so it cannot be published",
                 rule->port.inside, rule->port.inside);
     }
 }

@@ -341,7 +341,7 @@ static int try_inside(struct court *court, struct finding *finding, struct err *
     finding->said = effect.said;
     finding->tripped = effect.tripped;
     if (court->is_cut_short) {
-        finding->reason = "the run did not end, so what it leaves was not looked at";
+        finding->reason = "the run did not end, so what it left behind was not checked";
         return 0;
     }
     if (strcmp(finding->said, no_answer) == 0 && !finding->tripped) {

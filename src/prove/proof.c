@@ -55,7 +55,7 @@ static const char *granted_path(const struct proof_context *proof, const struct 
     if (!path || (!reads && !writes))
         return NULL;
     if (writes && proof->project_is_live && is_work(proof, path))
-        return "that is the command's work; --review keeps it aside until you apply it";
+        return "that is the command's work; with --review it waits until you apply it";
     struct path_verdict verdict = decide_path(plan->policy, path, NULL);
     bool is_given = writes ? verdict.access == ACCESS_WRITE || verdict.access == ACCESS_FLAGGED
                            : verdict.access != ACCESS_NONE;

@@ -31,7 +31,7 @@ static const char *kernel_words(struct arena *arena, const struct finding *findi
     if (strcmp(said, "killed") == 0)
         return "the kernel ended it";
     if (strcmp(said, "done") == 0 && finding->ruling == RULING_HELD)
-        return "it worked, and nothing of it came out";
+        return "it worked, but nothing of it reached the outside";
     return strcmp(said, "done") == 0 ? "it worked" : arena_printf(arena, "it saw: %s", said);
 }
 

@@ -70,13 +70,12 @@ static void add_full_access(struct buf *out)
 /* An overlay cannot rename a directory of its lower layer, which programs do not expect. */
 static void add_aside(struct buf *out)
 {
-    buf_add_str(out,
-                "What you write in the project is kept aside, and the person decides about it when you are "
-                "done.\n"
-                "Renaming a directory that was there before fails with EXDEV (\"Invalid cross-device "
-                "link\"). `mv OLD\n"
-                "NEW` works. Instead of `git mv OLD NEW`, use `mv OLD NEW && git add -A OLD NEW`.\n"
-                "\n");
+    buf_add_str(out, "What you write in the project waits for review: the person decides about it when you "
+                     "are done.\n"
+                     "Renaming a directory that was there before fails with EXDEV (\"Invalid cross-device "
+                     "link\"). `mv OLD\n"
+                     "NEW` works. Instead of `git mv OLD NEW`, use `mv OLD NEW && git add -A OLD NEW`.\n"
+                     "\n");
 }
 
 /* "- `NAME`: `WORD` `WORD`", of words with spaces or commas between them. */

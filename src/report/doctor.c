@@ -232,8 +232,8 @@ static void judge_processes(const struct host_caps *caps, struct judged_wall *wa
     finds(wall, STATE_OK, "own process tree and /proc; signals stay inside");
     if (caps->trials[TRIAL_LANDLOCK].works && caps->landlock_abi < LANDLOCK_ABI_WITH_SCOPES) {
         finds(wall, STATE_WEAKER,
-              "only namespaces keep signals and abstract sockets inside, so --net open, which shares the "
-              "host's, is refused");
+              "only namespaces keep signals and abstract sockets inside, so --net open, which shares "
+              "this machine's, is refused");
         fix(wall, "# use Linux 6.12 or later");
     }
 }
@@ -253,7 +253,7 @@ static void judge_network(const struct host_caps *caps, struct judged_wall *wall
 {
     if (lacks_ground(caps,
                      caps->landlock_abi < LANDLOCK_ABI_WITH_TCP
-                         ? "only --net off can be had (Linux 6.7 can more)"
+                         ? "only --net off works (from Linux 6.7 on, more does)"
                          : "each connection is judged, but other programs can reach the command's servers",
                      wall))
         return;
@@ -268,7 +268,7 @@ static void judge_network(const struct host_caps *caps, struct judged_wall *wall
 
 static void judge_control_group(const struct host_caps *caps, struct judged_wall *wall)
 {
-    finds(wall, STATE_OK, "an own control group limits memory and processes");
+    finds(wall, STATE_OK, "a control group of its own limits memory and processes");
     if (caps->cgroup_holds)
         return;
     wall->degrade = WALL_MEMORY;
@@ -301,8 +301,8 @@ static void judge_limits(const struct host_caps *caps, struct judged_wall *wall)
     if (!caps->core_starts_helper)
         return;
     finds(wall, STATE_WEAKER,
-          "%s; a crash inside starts the helper of kernel.core_pattern on the host. A hard core "
-          "limit above 0 prevents that",
+          "%s; a crash inside starts the helper of kernel.core_pattern outside. A hard core limit "
+          "above 0 prevents that",
           wall->says);
     fix(wall,
         "echo '* hard core unlimited' | sudo tee /etc/security/limits.d/60-bawn.conf  # and log in again");

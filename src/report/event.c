@@ -51,7 +51,7 @@ static const struct {
      "last refused key"},
     {"vault-died", EVENT_DENIED | EVENT_NET,
      "bawn-vault, with status {status}: hosts of secrets cannot be reached", "vault ended"},
-    {"held", EVENT_DENIED | EVENT_FILES, "{path}", "last held aside"},
+    {"held", EVENT_DENIED | EVENT_FILES, "{path}", "last set aside"},
     {"restored", EVENT_DENIED | EVENT_FILES, "{path} was deleted", "last brought back"},
     {"kept", EVENT_FILES, "{path}"},
     {"seen", EVENT_FILES, "{what}: {path}"},

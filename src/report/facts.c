@@ -17,7 +17,7 @@ const struct finding findings[] = {
     {"secret-misused", "name", "placeholder of a secret was sent to a host that it is not for",
      "placeholders of secrets were sent to hosts that they are not for", "log", " --denied --net"},
     {"refused", "host", "host was refused", "hosts were refused", "log", " --denied --net"},
-    {"held", "path", "file was held aside", "files were held aside", "held", ""},
+    {"held", "path", "file was set aside", "files were set aside", "held", ""},
     {"restored", "path", "deleted file was put back", "deleted files were put back", "log",
      " --denied --files"},
     {"pin-lost", "path", "frozen path was not frozen for a time", "frozen paths were not frozen for a time",

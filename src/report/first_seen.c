@@ -128,5 +128,5 @@ const char *first_seen_text(struct arena *arena, const struct first_seen *seen,
                                           "new: it is not in the %zu latest journals, as far as they "
                                           "were looked at",
                                           sources->sessions)
-                           : "new: no earlier session had to do with it";
+                           : "new: no earlier session mentions it";
 }

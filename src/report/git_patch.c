@@ -167,7 +167,7 @@ void patch_add_for_git(const struct patch *patch, const struct change *change, s
         return;
     patch_add_reasons(patch, change, out);
     if (is_of_repository(change->path)) {
-        buf_printf(out, "# %s is not in this patch: it is of a repository's own\n",
+        buf_printf(out, "# %s is not in this patch: it belongs to a repository inside\n",
                    patch_quoted_name(patch, "", change->path));
         return;
     }

@@ -98,13 +98,11 @@ static bool add_not_checked(struct buf *out, const struct page *page)
 {
     uint64_t lost = facts_lost(page->facts);
     if (!page->facts->is_whole)
-        buf_add_str(out, "<p class=bad>The journal is damaged: what it no longer says is not checked.</p>\n");
+        buf_add_str(out, "<p class=bad>The journal is damaged: events that it lost are not checked.</p>\n");
     if (page->facts->is_cut)
         buf_add_str(out, "<p class=bad>The journal is too large: its end is not checked.</p>\n");
     if (lost)
-        buf_printf(out,
-                   "<p class=bad>%" PRIu64
-                   " events are not recorded: what they would say is not checked.</p>\n",
+        buf_printf(out, "<p class=bad>%" PRIu64 " events were not recorded, and are not checked.</p>\n",
                    lost);
     return !page->facts->is_whole || page->facts->is_cut || lost;
 }
@@ -123,7 +121,7 @@ static void add_attention(struct buf *out, const struct page *page)
     }
     if (!is_any)
         buf_printf(out,
-                   "<p class=good>%sNo decoy was opened, no host was refused, no file was held aside.</p>\n",
+                   "<p class=good>%sNo decoy was opened, no host was refused, no file was set aside.</p>\n",
                    facts_find(page->facts, "end") ? "" : "Until now: ");
     buf_add_str(out, "</div>\n");
 }

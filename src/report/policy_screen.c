@@ -205,7 +205,7 @@ static void collect_hidden(struct screen *screen)
     const struct policy *policy = screen->plan->policy;
     bool all = operations_find(&screen->plan->operations, OP_HOST);
     size_t hidden = count_operations(screen, OP_HIDE), sealed = 0;
-    add_item(screen, HIDDEN, all ? "no file of the host" : "all other files of this machine");
+    add_item(screen, HIDDEN, all ? "no file of this machine" : "all other files of this machine");
     if (hidden)
         add_item(screen, HIDDEN,
                  arena_printf(screen->arena, "%zu path%s in readable directories", hidden, plural(hidden)));

@@ -108,7 +108,7 @@ void review_summary_add(const struct patch *patch, int session_fd, const struct 
     if (recorded.refused.count)
         buf_printf(out, " (`bawn log %s --denied`)\n", record->name);
     if (recorded.held)
-        buf_printf(out, "  held aside: %zu (`bawn held %s`)\n", recorded.held, record->name);
+        buf_printf(out, "  set aside: %zu (`bawn held %s`)\n", recorded.held, record->name);
     add_flagged(patch, changes, out);
     vec_free(&recorded.refused);
 }

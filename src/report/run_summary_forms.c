@@ -97,7 +97,7 @@ void run_summary_add_line(const struct run_summary *summary, struct buf *out)
     add_counted(out, (size_t)changed->count, "file changed", "files changed");
     if (changed->risky)
         buf_printf(out, " (%zu could run on your machine)", changed->risky);
-    add_counted(out, summary->held, "held aside", "held aside");
+    add_counted(out, summary->held, "set aside", "set aside");
     add_counted(out, summary->used->count, "host reached", "hosts reached");
     if (summary->refused->count) {
         add_counted(out, summary->refused->count, "refusal:", "refusals:");

@@ -23,7 +23,7 @@ static const struct {
      "bawn home reset    # in a project: delete its homes"},
     {START_DATA, "locks", "locks of logins, and the login before an unfinished refresh", NULL},
     {START_DATA, "trust", "which .bawn files you trust", "bawn trust --revoke DIR"},
-    {START_STATE, "sessions", "a folder for each run: its journal, waiting changes, files moved aside",
+    {START_STATE, "sessions", "a folder for each run: its journal, waiting changes, files set aside",
      "bawn discard SESSION  # throw waiting changes away; `bawn sessions --all` names the sessions"},
     {START_STATE, "branches", "worktrees of runs with --branch",
      "bawn discard SESSION  # remove the worktree; commits stay on the branch"},

@@ -193,8 +193,9 @@ static void answer_loopback(const struct plan *plan, uint16_t port, struct answe
     }
     answer->sentence = "is the sandbox itself inside: this machine's port is not shown there";
     if (port == SSH_PORT) {
-        answer->sentence = "is the sandbox itself inside: this machine's ssh server is not shown there, "
-                           "because who logs in at it has left the sandbox";
+        answer->sentence =
+            "is the sandbox itself inside: this machine's ssh server is not shown there, because a "
+            "program that logs in there has left the sandbox";
         return;
     }
     suggest(answer, arena_printf(plan->policy->arena, "%u", port), "host-port", NULL);
@@ -225,7 +226,7 @@ static int answer_host(const struct plan *plan, const char *asked, struct answer
         decide_net(plan->policy, &answer->candidates);
         answer->decides = net;
         answer->decision = mode == NET_OPEN ? "connect" : "refused";
-        answer->sentence = mode == NET_OPEN ? "can be reached: the sandbox has the host's network"
+        answer->sentence = mode == NET_OPEN ? "can be reached: the sandbox has this machine's network"
                                             : "cannot be reached: the network is off";
         suggest(answer, "allow", "net", NULL);
         return 0;

@@ -99,9 +99,9 @@ static int wait_for_disk(struct store *store, int folder_fd, struct err *err)
     for (size_t i = 0; i < array_len(names); i++) {
         auto_fd int fd = openat(folder_fd, names[i], O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
         if (fd < 0 || fdatasync(fd) < 0)
-            return err_sys(err, errno, "cannot write down the copy of the worktree");
+            return err_sys(err, errno, "cannot record the copy of the worktree");
     }
-    return fsync(folder_fd) < 0 ? err_sys(err, errno, "cannot write down the copy of the worktree") : 0;
+    return fsync(folder_fd) < 0 ? err_sys(err, errno, "cannot record the copy of the worktree") : 0;
 }
 
 int branch_keep(const struct branch_copy *copy, const char **ret_left_out, struct err *err)

@@ -94,7 +94,7 @@ static void begin_live(const struct capture *capture, struct captured_tree *tree
                                 "`bawn undo` will not work for this run, because there is no "
                                 "snapshot of %s: %s",
                                 tree->record.workspace, err.message),
-                   *err.hint ? err.hint : "use --review to keep every change aside instead");
+                   *err.hint ? err.hint : "use --review, which lets every change wait for you");
         return;
     }
     tree->is_on = true;
@@ -216,7 +216,7 @@ static int begin_aside(const struct capture *capture, struct captured_tree *tree
     bool is_copied = why && (!is_branch || is_bare) && begin_copy(capture, tree, operation, why, err) == 0;
     if (layers.why_not && !is_copied) {
         struct err copying = *err;
-        err_set(err, "changes of %s cannot be kept aside: %s%s%s", tree->covered, layers.why_not,
+        err_set(err, "changes of %s cannot be kept apart from it: %s%s%s", tree->covered, layers.why_not,
                 *copying.message ? "; and " : "", copying.message);
         return err_hint(err,
                         "set XDG_STATE_HOME to a directory on another file system, or run without --review");
@@ -342,7 +342,8 @@ static int begin_others(struct capture *capture, enum record_mode mode, struct e
         if (operation->kind != OP_BIND_WRITE || operation->missing || is_captured(capture, operation->path))
             continue;
         if (!operation->is_directory) {
-            err_set(err, "changes of %s cannot be kept aside, because it is a single file", operation->path);
+            err_set(err, "changes of %s cannot be kept apart from it, because it is a single file",
+                    operation->path);
             return err_hint(err, "grant its directory, or leave the grant out");
         }
         struct captured_tree tree = {.covered = operation->path,
@@ -385,7 +386,8 @@ int capture_begin(const struct caller *caller, const struct loaded *loaded, stru
     if (loaded->request.read_only)
         return 0;
     if (session->folder_fd < 0 && mode != RECORD_LIVE)
-        return err_set(err, "changes cannot be kept aside, because the session has no directory");
+        return err_set(
+            err, "changes cannot be kept apart from the workspace, because the session has no directory");
     if (session->folder_fd < 0)
         return 0;
     if (request->branch)

@@ -143,7 +143,7 @@ static void say_branch(const struct caller *caller, const struct loaded *loaded,
     if (record->state == STATE_WAITING)
         caller_say(caller,
                    arena_printf(arena, "the commits on the branch %s wait for your decision: %s", record->of,
-                                tree->breaks ? tree->breaks : "the branch was moved by somebody else"),
+                                tree->breaks ? tree->breaks : "somebody else moved the branch"),
                    arena_printf(arena, "`bawn review %s` shows them", record->name));
     else if (!caller->speaker->is_quiet && !record->changes)
         caller_note(caller,

@@ -33,13 +33,13 @@ static const char *sentence(struct arena *arena, const struct new_content *chang
         return arena_printf(arena, "%s %s", change->now->path, change->why);
     if (change->is_removed)
         return arena_printf(arena, "%s, a flagged file, was deleted", change->now->path);
-    return change->runs ? arena_printf(arena, "%s is new, and git on the host would run %s",
+    return change->runs ? arena_printf(arena, "%s is new, and git on your machine would run %s",
                                        change->now->path, change->runs)
-                        : arena_printf(arena, "%s is %s, and programs on the host may run or obey it",
+                        : arena_printf(arena, "%s is %s, and programs on your machine may run or obey it",
                                        change->now->path, change->before ? "changed" : "new");
 }
 
-/* Asks whether the file stays. 'a', 'h' and 'b' answer for all files that follow; 'h' and 'b' mean the same. */
+/* Asks whether the file stays. 'a', 's' and 'b' answer for all that follow; 's' and 'b' mean the same. */
 static bool shall_keep(const struct caller *caller, struct arena *arena, const struct new_content *change,
                        char *answer_for_all)
 {
@@ -49,11 +49,11 @@ static bool shall_keep(const struct caller *caller, struct arena *arena, const s
     show_content(caller, change->is_removed ? change->before : change->now);
     const char *question = change->is_removed
                                ? "Leave it deleted? [y]es, [a]ll, [N]o: bring it back, [b]ring all back: "
-                               : "Keep it? [y]es, [a]ll, [N]o: hold it aside, [h]old all aside: ";
+                               : "Keep it? [y]es, [a]ll, [N]o: set it aside, [s]et all aside: ";
     char key = caller->speaker->ask(caller->speaker, question);
-    bool is_none = key == 'h' || key == 'b' || (key < ' ' && key != '\n'); /* or no answer at all */
+    bool is_none = key == 's' || key == 'b' || (key < ' ' && key != '\n'); /* or no answer at all */
     if (key == 'a' || is_none)
-        *answer_for_all = key == 'a' ? 'a' : 'h';
+        *answer_for_all = key == 'a' ? 'a' : 's';
     return key == 'y' || key == 'Y' || key == 'a';
 }
 
@@ -106,7 +106,7 @@ static void say_held(const struct caller *caller, const struct hold *hold, size_
     const char *name = hold->session->name;
     if (held)
         caller_say(caller,
-                   arena_printf(hold->arena, "%s held aside",
+                   arena_printf(hold->arena, "%s set aside",
                                 held_text(hold, held - directories->count, directories)),
                    arena_printf(hold->arena,
                                 "`bawn held %s` lists them, `bawn held --keep %s` puts them back", name,
@@ -116,7 +116,7 @@ static void say_held(const struct caller *caller, const struct hold *hold, size_
 size_t flagged_decide(const struct caller *caller, struct flags *flags, bool keep_all, bool may_ask)
 {
     struct hold *hold = flags->hold;
-    char for_all = keep_all ? 'a' : may_ask && caller->speaker->can_answer ? '\0' : 'h';
+    char for_all = keep_all ? 'a' : may_ask && caller->speaker->can_answer ? '\0' : 's';
     auto_vec path_list directories = {0};
     size_t held = 0, kept = 0, restored = 0;
     for (size_t i = 0; i < flags->changes.count; i++) {
@@ -134,14 +134,14 @@ size_t flagged_decide(const struct caller *caller, struct flags *flags, bool kee
             if (is_named)
                 caller_say(caller,
                            arena_printf(hold->arena, "%s: it is %s", sentence(hold->arena, change),
-                                        change->is_removed ? "brought back" : "held aside"),
+                                        change->is_removed ? "brought back" : "set aside"),
                            NULL);
         }
     }
     for (size_t i = 0; i < flags->cleared.count; i++)
         caller_say(caller,
                    arena_printf(hold->arena,
-                                "%s was put where a directory with flagged files was: it is held aside",
+                                "%s was put where a directory with flagged files was: it is set aside",
                                 flags->cleared.at[i]),
                    NULL);
     held += flags->cleared.count;

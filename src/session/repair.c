@@ -199,7 +199,7 @@ static void say_held(const struct caller *caller, const struct session *session)
     aside_find(&arena, session->folder_fd, &held);
     if (held.count)
         say(caller, session,
-            arena_printf(&arena, "%zu file%s held aside", held.count, held.count == 1 ? " is" : "s are"),
+            arena_printf(&arena, "%zu file%s set aside", held.count, held.count == 1 ? " is" : "s are"),
             arena_printf(&arena, "`bawn held %s` lists them", session->name));
 }
 

@@ -156,7 +156,7 @@ static bool can_enforce(const struct caller *caller, const struct run_request *r
         caller_say(
             caller,
             arena_printf(&loaded->arena, "limit %s cannot be enforced: %s", unheld->because->written, why),
-            "leave the limit out, or what stands in its way");
+            "leave the limit out");
         return false;
     }
     if (memory && !walls_have(loaded->plan.request.degraded, WALL_MEMORY)) {

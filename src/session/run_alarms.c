@@ -14,7 +14,7 @@ static void notify_opened(void *context, const struct fired *fired)
     struct hook hook = {
         .plan = &run->loaded.plan,
         .command = run->request.notify,
-        .text = arena_printf(arena, "tripwire: %s, in %s",
+        .text = arena_printf(arena, "tripwire: the decoy %s, in %s",
                              opened_decoy_text(arena, run->loaded.request.home, fired), run->session.name),
         .facts = {{"BAWN_EVENT", "tripwire"},
                   {"BAWN_SESSION", run->session.name},
@@ -31,9 +31,9 @@ static void notify_misused(void *context, const struct misused *misused)
     struct hook hook = {
         .plan = &run->loaded.plan,
         .command = run->request.notify,
-        .text =
-            arena_printf(run->loaded.policy.arena, "tripwire: the placeholder of %s was sent to %s, in %s",
-                         misused->name, misused->host, run->session.name),
+        .text = arena_printf(run->loaded.policy.arena,
+                             "misused secret: the placeholder of %s was sent to %s, in %s", misused->name,
+                             misused->host, run->session.name),
         .facts = {{"BAWN_EVENT", "secret-misused"},
                   {"BAWN_SESSION", run->session.name},
                   {"BAWN_SECRET", misused->name},

@@ -441,7 +441,7 @@ int asking_ask_content(const char *line, int seconds, char ret_sentence[ASKING_L
     auto_fd int content = -1;
     ssize_t got = came < 0 ? -1 : passing_receive(fd, ret_sentence, ASKING_LONGEST, &content);
     if (got <= 0)
-        return err_set(err, "bawn has hung up without an answer");
+        return err_set(err, "bawn closed the connection without an answer");
     ret_sentence[got] = '\0';
     *ret_content = fd_take(&content);
     return ret_sentence[0];

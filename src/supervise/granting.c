@@ -78,11 +78,11 @@ static const char *problem_with(const struct granting *granting, struct arena *a
     if (problem)
         return problem;
     if (writes && granting->keeps_aside)
-        return "what this run writes is kept aside until you apply it";
+        return "what this run writes waits until you apply it";
     if (is_tree && granting->counts_disk)
         return "`limit disk` counts only what a run could write from its start";
     if (is_tree && git_lies_in_repository(look->path))
-        return "it is part of a git directory, which git on the host obeys";
+        return "it is part of a git directory, which git on your machine obeys";
     return NULL;
 }
 

@@ -175,7 +175,7 @@ static void is_answered(void *context, const struct question *question)
         bool is_its = question->answer == ANSWER_SESSION ||
                       (question->answer == ANSWER_ONCE && guarded->held.at[i].id == first);
         release(guarded, i, is_its ? 0 : EPERM,
-                question->answer == ANSWER_ONCE ? "a person allowed it once, for another one that waited"
+                question->answer == ANSWER_ONCE ? "a person allowed it once, for another program that waited"
                                                 : "a person said no. Go on without it");
     }
     set_timer(guarded);

@@ -387,7 +387,7 @@ static int somebody_names_a_path(void *self, short events, struct err *err)
                         : notice_continue(learning->listener_fd, &notice.notice);
     }
     /* The process that asked would wait for ever. */
-    return taken < 0 ? err_sys(err, errno, "paths that the command names are no longer heard of") : 0;
+    return taken < 0 ? err_sys(err, errno, "the paths that the command names are no longer recorded") : 0;
 }
 
 void learning_begin(struct learning *learning, int listener_fd, bool is_told,

@@ -32,7 +32,7 @@ static int take_host_port(struct network *network, uint16_t inside, uint16_t out
         err_sys(err, errno, "cannot publish port %u of the sandbox at 127.0.0.1:%u", inside, outside);
         return err_hint(err,
                         errno == EACCES ? "choose a port from 1024 on: publish 8080:%u"
-                                        : "choose another port on the host: publish OTHER:%u",
+                                        : "choose another port on this machine: publish OTHER:%u",
                         inside);
     }
     vec_push(&network->host_fds, fd);
@@ -386,10 +386,10 @@ int network_publish(struct network *network, uint16_t inside, uint16_t outside, 
                     struct err *err)
 {
     if (network->port_fd < 0)
-        return err_set(err,
-                       "this session uses the host's network, so its ports are open on this machine already");
+        return err_set(err, "this session uses this machine's network, so its ports are open here already");
     if (plan_host_port(network->plan, inside))
-        return err_set(err, "port %u inside already leads to the host, so it cannot be published", inside);
+        return err_set(err, "port %u inside already leads to this machine, so it cannot be published",
+                       inside);
     if (take_host_port(network, inside, outside, err) < 0)
         return -1;
     int fd = network->sockets.at[network->sockets.count - 1].fd;

@@ -37,13 +37,13 @@ static void ring_soon(const struct pins *pins)
 static void say_lost(struct pins *pins, const struct operation *operation)
 {
     hold_note(pins->hold, "pin-lost", operation->path,
-              arena_printf(pins->hold->arena,
-                           "%s was replaced or removed on the host while the command ran, and could not be "
-                           "%s again",
-                           operation->path,
-                           operation->kind == OP_FREEZE ? "frozen"
-                           : operation->kind == OP_HIDE ? "hidden"
-                                                        : "made read-only"));
+              arena_printf(
+                  pins->hold->arena,
+                  "%s was replaced or removed from outside while the command ran, and could not be %s again",
+                  operation->path,
+                  operation->kind == OP_FREEZE ? "frozen"
+                  : operation->kind == OP_HIDE ? "hidden"
+                                               : "made read-only"));
 }
 
 static bool is_down_for(const struct pins *pins, int seconds)
@@ -104,12 +104,12 @@ static void say_unreachable(struct pins *pins, const struct err *why)
 {
     if (pins->is_said || !is_down_for(pins, SECONDS_TO_SAY))
         return;
-    hold_note(pins->hold, "pin-lost", "",
-              arena_printf(
-                  pins->hold->arena,
-                  "files that the host replaced during the run could not be protected again within a second "
-                  "(%s); nothing ran inside meanwhile",
-                  why->message));
+    hold_note(
+        pins->hold, "pin-lost", "",
+        arena_printf(pins->hold->arena,
+                     "files that were replaced from outside during the run could not be protected again "
+                     "within a second (%s); nothing ran inside meanwhile",
+                     why->message));
     pins->is_said = true;
 }
 
@@ -120,9 +120,9 @@ static int wait_or_end(struct pins *pins, struct err *err)
     ring_soon(pins);
     if (!is_down_for(pins, SECONDS_TO_END))
         return 0;
-    return err_set(
-        err,
-        "files that the host replaced during the run could not be protected again, so bawn ended the run");
+    return err_set(err,
+                   "files that were replaced from outside during the run could not be protected again, so "
+                   "bawn ended the run");
 }
 
 static int look(struct pins *pins, struct err *err)
@@ -305,8 +305,8 @@ static bool take_in_mounts(struct pins *pins)
 static int note_unwatched(struct pins *pins, const char *what)
 {
     hold_note(pins->hold, "pins-unwatched", what,
-              "if the host replaces a frozen path during this run, bawn notices only at the end: the "
-              "sandbox's mounts cannot be watched");
+              "if a program outside replaces a frozen path during this run, bawn notices only at the "
+              "end: the sandbox's mounts cannot be watched");
     return 0;
 }
 

@@ -193,7 +193,7 @@ static const struct refusal {
     bool is_alarm;
 } refusals[] = {
     {"unbound", "ssh did not say which host it is for (OpenSSH 8.9 and later do)", true},
-    {"strange", "the host is none of the rule, or your known_hosts does not have its key", true},
+    {"strange", "the rule does not name the host, or your known_hosts does not have its key", true},
     {"forged", "the host's key did not sign the session", true},
     {"forwarded", "the agent was passed on to another machine", true},
     {"session", "it is for another connection than the one that was shown", true},

@@ -138,9 +138,9 @@ static const struct {
 } happenings[] = {
     {"missing", "could not be read: its source gave nothing"},
     {"unusable", "cannot be sent: it must be 8 to 8192 characters without spaces"},
-    {"lost", "was refreshed, and could not be stored: you may have to log in again"},
+    {"lost", "was refreshed, but could not be stored: you may have to log in again"},
     {"tokenless", "could not be read: its source gave JSON without a token"},
-    {"undated", "could not be read: its source says when it expires, and not in a form that bawn knows"},
+    {"undated", "could not be read: its source says when it expires, but not in a form that bawn knows"},
     {"expired", "could not be read: its source gave one that has expired"},
     {"kept", "could not be read again: the old value is used until it expires"},
     {"unsafe", "was not sent: it has a character that cannot be put there safely"},

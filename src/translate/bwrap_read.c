@@ -138,7 +138,7 @@ static void no_network(struct import *import, const struct shell_word *arguments
 
 static void always(struct import *import, const struct shell_word *arguments not_used)
 {
-    import_needless(import, "every sandbox of bawn has it");
+    import_needless(import, "every bawn sandbox has it");
 }
 
 static void open_network(struct import *import, const struct shell_word *arguments not_used)

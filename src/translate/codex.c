@@ -102,7 +102,7 @@ static void import_mode(struct import *import, const char *mode)
     else if (strcmp(mode, "read-only") == 0)
         import_left(import, LOST_REFUSAL, "start bawn with --read-only");
     else
-        import_left(import, LOST_GRANT, "bawn has --full-access, which is no rule");
+        import_left(import, LOST_GRANT, "bawn has --full-access, which is a flag and not a rule");
 }
 
 static void import_access(struct import *import, const char *value)

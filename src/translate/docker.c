@@ -115,7 +115,7 @@ void export_docker(struct export *export)
     buf_printf(export->out, "    --workdir %s \\\n",
                shell_word(export->arena, policy_start(export->plan->policy)));
     buf_add_str(export->out, "    \"${IMAGE:?names no image}\" \"$@\"\n");
-    lose_each(export, LOST_GRANT, &links, "symlinks of the host");
+    lose_each(export, LOST_GRANT, &links, "this machine's symlinks");
     lose(export, LOST_OTHER, "Landlock, and bawn's filter of system calls (docker has its own)");
     lose_what_is_bawns(export);
 }

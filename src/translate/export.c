@@ -141,7 +141,7 @@ void lose_ports(struct export *export)
     if (export_net(export) == NET_OPEN)
         return;
     lose_operations(export, LOST_GRANT, OP_PUBLISH, "published ports");
-    lose_operations(export, LOST_GRANT, OP_HOST_PORT, "ports of the host's localhost");
+    lose_operations(export, LOST_GRANT, OP_HOST_PORT, "ports of this machine's localhost");
 }
 
 static const struct operation *limit_of(const struct export *export, enum limit limit)
@@ -202,8 +202,8 @@ void lose_what_is_bawns(struct export *export)
         flags += operation->kind == OP_FLAG;
     if (flags)
         lose(export, LOST_OTHER,
-             "%zu flagged path%s: nobody is asked about changes of files that would run on the host", flags,
-             flags == 1 ? "" : "s");
+             "%zu flagged path%s: nobody is asked about changes of files that could run on your machine",
+             flags, flags == 1 ? "" : "s");
     lose_requests(export);
     lose_operations(export, LOST_GRANT, OP_ARGUMENT, "arguments that bawn adds to the agent's own");
     lose_secrets(export);

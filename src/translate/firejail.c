@@ -117,7 +117,7 @@ static void import_line(struct import *import, const char *line)
         }
     }
     if (is_always(line))
-        import_needless(import, "every sandbox of bawn has it");
+        import_needless(import, "every bawn sandbox has it");
     else
         import_left(import, LOST_REFUSAL, "bawn has no such setting");
 }

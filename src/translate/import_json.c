@@ -91,7 +91,7 @@ void import_object(struct import *import, struct json_value object, const char *
             import_value(import, value, where, &keys[i]);
         } else if (times > 1) {
             import_item(import, "%s.%s", where, keys[i].key);
-            import_left(import, keys[i].lost, "it stands in the file twice");
+            import_left(import, keys[i].lost, "the file has it twice");
         }
     }
     for (size_t at = 0; json_next_member(object, &at, &name, &value);) {

@@ -171,7 +171,7 @@ void srt_add_network(struct export *export, struct json *json)
     }
     json_close(json, '}');
     if (mode == NET_OPEN)
-        lose(export, LOST_GRANT, "the host's network: each host must be named");
+        lose(export, LOST_GRANT, "this machine's network: each host must be named");
     lose_operations(export, LOST_GRANT, OP_SOCKET, "sockets");
     lose_ports(export);
 }

@@ -165,7 +165,7 @@ void export_systemd(struct export *export)
     add_environment(export);
     add_limits(export);
     add_directory(export);
-    lose_each(export, LOST_GRANT, &links, "symlinks of the host");
-    lose(export, LOST_OTHER, "Landlock, and a process table of the command's own");
+    lose_each(export, LOST_GRANT, &links, "this machine's symlinks");
+    lose(export, LOST_OTHER, "Landlock, and the command's own process table");
     lose_what_is_bawns(export);
 }

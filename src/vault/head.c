@@ -221,7 +221,7 @@ static const char *read_request_line(struct bytes line, struct head *head)
     if (bytes_are(head->method, "connect"))
         return "CONNECT asks for another connection";
     if (line.size != 8 || memcmp(line.at, "HTTP/1.1", 8) != 0)
-        return "it is not of HTTP/1.1";
+        return "it is not HTTP/1.1";
     if (memchr(head->target.at, '#', head->target.size)) /* to some servers the path ends there */
         return "its target has a fragment, which is never sent";
     bool is_star = bytes_are(head->target, "*") && bytes_are(head->method, "options");
@@ -264,7 +264,7 @@ static const char *read_status_line(struct bytes line, struct head *head, bool *
     uint64_t number = 0;
     *ret_is_old = bytes_are(version, "HTTP/1.0");
     if (!*ret_is_old && !bytes_are(version, "HTTP/1.1"))
-        return "it is not of HTTP/1.1";
+        return "it is not HTTP/1.1";
     if (status.size != 3 || !read_number(status, &number) || number < 100 || !is_value(line))
         return "its first line is malformed";
     head->status = (unsigned)number;
@@ -291,7 +291,7 @@ const char *head_read_answer(struct bytes text, bool is_to_head, bool may_upgrad
     if (status == 101 && !(may_upgrade && marks.wants_websocket && marks.connection_upgrades))
         return "it changes the protocol, which was not asked for";
     if (is_old && ret_head->framing == FRAMING_CHUNKED)
-        return "it is of HTTP/1.0 and chunked";
+        return "it is HTTP/1.0, which has no chunks";
     if (status == 101)
         ret_head->framing = FRAMING_UPGRADE;
     else if (is_to_head || status < 200 || status == 204 || status == 304)

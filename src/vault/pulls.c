@@ -211,8 +211,8 @@ static const char *judge_id(struct judge *judge, const char *id, bool is_reposit
             strcmp(known->server, judge->question->server) == 0)
             return set_repository(judge, known->repository);
     }
-    return is_repository ? "its id of a repository has come in no answer about one"
-                         : "its id of a pull request or an issue has come in no answer about a repository";
+    return is_repository ? "no answer about a repository had its repository id"
+                         : "no answer about a repository had its id of a pull request or an issue";
 }
 
 static const char *judge_node(struct judge *judge, const struct graphql_field *field)

@@ -308,7 +308,7 @@ static void keeper_ready(struct watcher *watcher, uint32_t events not_used)
         poller_close(watcher);
         values_tell(&server->back->values, server->state == SERVER_STORE ? "lost" : "missing",
                     refresh->value->secret->name);
-        server_fail(server, "the login on the host could not be read or stored; `bawn log` says more");
+        server_fail(server, "the login outside could not be read or stored; `bawn log` says more");
     }
     explicit_bzero(message, sizeof(message));
     server_step(server);
@@ -327,7 +327,7 @@ void refresh_keeper_came(struct back *back, const char *name, int fd)
         return;
     }
     if (poller_add(&back->poller, &oldest->refresh->keeper, fd, EPOLLIN, keeper_ready) < 0) {
-        server_fail(oldest, "the login on the host could not be read");
+        server_fail(oldest, "the login outside could not be read");
         server_step(oldest);
     }
 }

@@ -86,7 +86,7 @@ static void exchange(struct visit *visit)
     html_add(
         &visit->page,
         "<!doctype html>\n<html lang=en><head><meta charset=utf-8><title>bawn</title>"
-        "<meta http-equiv=refresh content=\"0;url=/\"></head><body><a href=\"/\">Go on</a></body></html>\n");
+        "<meta http-equiv=refresh content=\"0;url=/\"></head><body><a href=\"/\">Continue</a></body></html>\n");
 }
 
 const char *admit(struct visit *visit)

@@ -272,7 +272,7 @@ static void add_start(struct visit *visit, const struct draft *draft)
 static void add_trust(struct html *page, const struct draft *draft)
 {
     if (!draft->is_repository)
-        html_add(page, "<p>They hold for every sandbox of yours from the next start on.</p>");
+        html_add(page, "<p>They apply to each of your sandboxes from the next start on.</p>");
     else if (draft->is_trusted)
         html_add(
             page,

@@ -165,7 +165,7 @@ void fleet_add_cost(struct visit *visit, const struct fleet_row *row)
 void fleet_add_alarms(struct html *page, const struct result *result)
 {
     if (result->risky)
-        html_add(page, "<br><span class=mark>▲ %llu would run on the host</span>",
+        html_add(page, "<br><span class=mark>▲ %llu could run on your machine</span>",
                  (unsigned long long)result->risky);
     if (result->tripwires)
         html_add(page, "<br><strong class=bad>▲ %llu decoys opened</strong>",

@@ -114,7 +114,7 @@ static void add_head(struct visit *visit, const struct fleet *fleet, const struc
     if (row->to_review)
         html_add(
             page,
-            "<p><code>bawn fleet apply %s</code> applies all that waits, but for what would run on the host.</p>\n",
+            "<p><code>bawn fleet apply %s</code> applies everything that waits, except files that could run on your machine.</p>\n",
             style_path(&style, &visit->arena, fleet->path));
 }
 

@@ -30,7 +30,7 @@ static const char *sentence_of(const char *word, size_t size)
         const char *word, *sentence;
     } sentences[] = {{"write", "It may write"},
                      {"frozen", "It cannot change, even there"},
-                     {"flagged", "You decide in the end about"},
+                     {"flagged", "You decide at the end about"},
                      {"read", "It may read and run"},
                      {"copied", "It gets a copy of"},
                      {"hidden", "It does not see"},

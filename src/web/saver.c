@@ -37,7 +37,7 @@ static const struct {
     const char *gives;
 } meanings[] = {
     {"read", true, "can read and run it, and send what it reads to any host that it may reach"},
-    {"write", true, "can change and delete it; programs on the host may run or obey what was written"},
+    {"write", true, "can change and delete it; programs on your machine may run or obey what it writes"},
     {"connect", true, "can send data there"},
     {"env", true, "can read its value, with every program inside"},
     {"hide", false, "nothing: it takes access away"},
@@ -61,7 +61,7 @@ static const struct {
 
 static const char *given_to(const struct saver *saver, bool is_given, const char *gives)
 {
-    const char *whose = saver->is_repository ? "every sandbox of this repository" : "every sandbox of yours";
+    const char *whose = saver->is_repository ? "every sandbox of this repository" : "each of your sandboxes";
     return is_given ? arena_printf(saver->loaded.policy.arena, "%s %s", whose, gives) : gives;
 }
 
@@ -126,7 +126,7 @@ static int load(struct saver *saver, const struct caller *caller, const struct w
         return status;
     if (!is_known_workspace(place, &saver->loaded.arena, order->directory) ||
         saver->loaded.policy.workspaces.count == 0) {
-        err_set(&err, "%s is no workspace of a session", order->directory);
+        err_set(&err, "%s is not the workspace of a session", order->directory);
         return refuse(caller, &err);
     }
     const struct workspace *workspace = &saver->loaded.policy.workspaces.at[0];

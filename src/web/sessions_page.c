@@ -108,7 +108,7 @@ static void add_filter(struct visit *visit, const char *text, const char *state)
              "<label>State <select name=state>",
              text);
     for (size_t i = 0; i < array_len(states); i++) {
-        const char *name = *states[i] ? states[i] : "all that did something";
+        const char *name = *states[i] ? states[i] : "all but those without effect";
         if (strcmp(states[i], state) == 0)
             html_add(page, "<option value=\"%s\" selected>%s</option>", states[i], name);
         else

@@ -80,7 +80,7 @@ static int save_hidden(int folder_fd, const struct buf *hidden, struct err *err)
         return 0;
     auto_fd int fd = openat(folder_fd, HIDDEN, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     return fd < 0 || write_whole(fd, hidden->bytes, hidden->size) < 0
-               ? err_sys(err, errno, "cannot note which paths are hidden")
+               ? err_sys(err, errno, "cannot record which paths are hidden")
                : 0;
 }
 

@@ -86,7 +86,7 @@ int record_save(int folder_fd, const struct record *record, struct err *err)
     const struct new_file file = {
         .temporary = "about.new", .bytes = out.bytes, .size = out.size, .mode = 0600};
     return replace_file(folder_fd, "about", &file) < 0
-               ? err_sys(err, errno, "cannot write down the state of the session")
+               ? err_sys(err, errno, "cannot record the state of the session")
                : 0;
 }
 
@@ -98,9 +98,9 @@ int record_wait_for_disk(struct store *store, int folder_fd, struct err *err)
     for (size_t i = 0; i < array_len(names); i++) {
         auto_fd int fd = openat(folder_fd, names[i], O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
         if (fd < 0 || fdatasync(fd) < 0)
-            return err_sys(err, errno, "cannot write down the state of the session");
+            return err_sys(err, errno, "cannot record the state of the session");
     }
-    return fsync(folder_fd) < 0 ? err_sys(err, errno, "cannot write down the state of the session") : 0;
+    return fsync(folder_fd) < 0 ? err_sys(err, errno, "cannot record the state of the session") : 0;
 }
 
 static bool find_word(const char *word, const char *const *names, size_t count, unsigned *ret_index)

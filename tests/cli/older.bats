@@ -35,7 +35,7 @@ teardown() {
 @test "the host's network, in which nothing keeps its abstract sockets away, is refused unless the wall is given up" {
     run "$older" --net open -- echo inside
     [ "$status" -eq 125 ]
-    [[ "$output" == *"with the host's network, this kernel lets the command reach the host's abstract sockets"* ]]
+    [[ "$output" == *"with \`net open\`, this kernel lets the command reach this machine's abstract sockets"* ]]
     run "$older" --net open --degrade=landlock -- echo inside
     [ "$status" -eq 0 ]
     run "$BAWN" --net open -- echo inside

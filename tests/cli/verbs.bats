@@ -337,7 +337,7 @@ sys.stdout.buffer.write(shown)
 @test "why: an empty word is a mistake, not the current directory" {
     run "$BAWN" why ''
     [ "$status" -eq 2 ]
-    [[ "$output" == "bawn: \`bawn why\` got an empty word."* ]]
+    [[ "$output" == "bawn: \`bawn why\` got an empty argument."* ]]
 }
 
 @test "a rule that is no flag is said to belong into the policy" {

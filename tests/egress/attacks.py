@@ -165,7 +165,7 @@ print(said(b"GET / HTTP/1.1\\r\\nHost: allowed.test\\r\\nConnection: close\\r\\n
         done = session.python([rule], code)
         lines = done.out.splitlines()
         assert lines[:2] == ["ECONNRESET"] * 2 and "is not of HTTP/1.1" in lines[2] and lines[3] == "b'HTTP/1.1 200'", done
-    assert {event["why"] for event in session.events("refused")} == {"it does not begin with HTTP", "the request is not of HTTP/1.1"}
+    assert {event["why"] for event in session.events("refused")} == {"it does not begin with HTTP", "the request is not HTTP/1.1"}
 
 
 @test

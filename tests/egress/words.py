@@ -131,7 +131,7 @@ def HTTP_2_without_TLS_is_refused_and_the_wish_for_it_is_harmless(session):
     assert "hello from" in fetch("--http2").out  # the server may stay with what it is asked in
     session.lab.take()
     done = fetch("--http2-prior-knowledge")
-    assert done.status != 0 and session.events("refused")[-1]["why"] == "the request is not of HTTP/1.1", done
+    assert done.status != 0 and session.events("refused")[-1]["why"] == "the request is not HTTP/1.1", done
     assert not [event for event in session.lab.take() if event[0] == "http"]
 
 

@@ -1,4 +1,4 @@
-/* Stubs, what is held aside, contents and second names: the file operations of src/hold/, on a made-up folder. */
+/* Stubs, what is set aside, contents and second names: the file operations of src/hold/, on a made-up folder. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

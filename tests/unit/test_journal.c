@@ -225,7 +225,7 @@ TEST(records_are_read_back_as_they_were_written)
     remove_state();
 }
 
-/* Makes sessions w-1 and on, of which one of 16 looks after the others; in the first something is held aside. */
+/* Makes sessions w-1 and on, of which one of 16 looks after the others; in the first something is set aside. */
 static void make_sessions(int count)
 {
     struct err err = {0};

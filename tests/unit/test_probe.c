@@ -250,7 +250,7 @@ TEST(landlock_stands_in_for_namespaces)
     caps.landlock_abi = 2; /* Linux 6.1 */
     answer = ask(&caps, false);
     CHECK_INT(answer.status, 0);
-    SAYS("network            weaker       needs the same as files; without it, only --net off can be had");
+    SAYS("network            weaker       needs the same as files; without it, only --net off works");
     free(answer.text);
     caps.landlock_abi = 7;
 
@@ -385,7 +385,7 @@ TEST(a_helper_for_cores_that_no_limit_keeps_away_is_named)
     caps.core_starts_helper = true;
     struct answer answer = ask(&caps, false);
     CHECK_INT(answer.status, 0);
-    SAYS("limits             weaker       an own control group limits memory and processes; a crash ");
+    SAYS("limits             weaker       a control group of its own limits memory and processes; a crash ");
     SAYS("    echo '* hard core unlimited' | sudo tee ");
     free(answer.text);
 }

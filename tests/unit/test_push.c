@@ -90,10 +90,10 @@ TEST(creating_updating_deleting_and_forcing_are_separate_rights)
     CHECK_STR(judged(ONE " " TWO " refs/heads/agent/a", &forces), "passes");
     CHECK_STR(judged(ONE " " ZERO " refs/heads/agent/a", &plain), "deleting a ref needs push+delete");
     CHECK_STR(judged(ONE " " ZERO " refs/heads/agent/a", &deletes), "passes");
-    CHECK_STR(judged(ONE " " ZERO " refs/heads/main", &deletes), "no rule lets this ref be pushed to");
-    CHECK_STR(judged(ZERO " " ONE " refs/heads/agent/a/b", &plain), "no rule lets this ref be pushed to");
-    CHECK_STR(judged(ZERO " " ONE " refs/heads/agent", &plain), "no rule lets this ref be pushed to");
-    CHECK_STR(judged(ZERO " " ONE " refs/tags/agent/a", &plain), "no rule lets this ref be pushed to");
+    CHECK_STR(judged(ONE " " ZERO " refs/heads/main", &deletes), "no rule allows a push to this ref");
+    CHECK_STR(judged(ZERO " " ONE " refs/heads/agent/a/b", &plain), "no rule allows a push to this ref");
+    CHECK_STR(judged(ZERO " " ONE " refs/heads/agent", &plain), "no rule allows a push to this ref");
+    CHECK_STR(judged(ZERO " " ONE " refs/tags/agent/a", &plain), "no rule allows a push to this ref");
 }
 
 TEST(what_is_not_understood_is_refused)
@@ -163,7 +163,7 @@ TEST(a_refusal_names_every_ref_as_a_server_would)
     push_add_refusal(&push, &answer);
     CHECK_STR(buf_text(&answer), "000eunpack ok\n"
                                  "003cng refs/heads/agent/a not sent: another ref was refused\n"
-                                 "003ang refs/heads/main no rule lets this ref be pushed to\n"
+                                 "0039ng refs/heads/main no rule allows a push to this ref\n"
                                  "0000");
     push_free(&push);
 }

@@ -132,7 +132,7 @@ def a_branch_that_no_rule_names_is_refused_in_words_of_git(session):
     forge = Forge(session)
     before = forge.ref("refs/heads/main")
     out = forge.inside(forge.clone() + COMMIT + "git push origin HEAD:main 2>&1", status=1)
-    assert "! [remote rejected] HEAD -> main (no rule lets this ref be pushed to)" in out, out
+    assert "! [remote rejected] HEAD -> main (no rule allows a push to this ref)" in out, out
     assert "remote: bawn refused this push: nothing of it was sent." in out, out
     assert forge.ref("refs/heads/main") == before and not forge.pushes()
     assert forge.told()[-1] == ("refused", "refs/heads/main"), forge.told()
@@ -146,7 +146,7 @@ def of_a_mixed_push_nothing_is_sent(session):
     for flag in ("", "--atomic"):
         out = forge.inside(forge.clone() + COMMIT + f"git push {flag} origin HEAD:agent/mixed HEAD:refs/tags/v1 2>&1", status=1)
         assert "HEAD -> agent/mixed (not sent: another ref was refused)" in out, out
-        assert "HEAD -> v1 (no rule lets this ref be pushed to)" in out, out
+        assert "HEAD -> v1 (no rule allows a push to this ref)" in out, out
         assert (forge.ref("refs/heads/agent/mixed"), forge.ref("refs/tags/v1")) == ("", "") and not forge.pushes()
     forge.inside("cd app && git push --atomic origin HEAD:agent/one HEAD:agent/two 2>&1")
     assert forge.ref("refs/heads/agent/one") == forge.ref("refs/heads/agent/two") != ""
@@ -205,7 +205,7 @@ def large_pushes_and_fetches_pass_or_are_refused(session):
     [probe, push] = forge.pushes()
     assert probe == 4 and push > 3000000, (probe, push)
     out = forge.inside("cd app && git push origin HEAD:main 2>&1", status=1)
-    assert "! [remote rejected] HEAD -> main (no rule lets this ref be pushed to)" in out, out
+    assert "! [remote rejected] HEAD -> main (no rule allows a push to this ref)" in out, out
     assert "remote: bawn refused this push" in out and forge.pushes() == [], out
     out = forge.inside("cd app && head -c 3000000 /dev/urandom >large && git commit -qam again && git push origin HEAD:agent/large 2>&1 && git rev-parse HEAD")
     assert forge.ref("refs/heads/agent/large") == out.split()[-1], out
@@ -382,7 +382,7 @@ def a_client_that_lies_reaches_nothing(session):
         "two lengths": ('push(GOOD, "Content-Length: 4\\r\\n")', "it says twice how long its content is"),
         "chunks with an extension": ('ask(head(None, "Connection: close\\r\\n"), b"%x;a=b\\r\\n%s\\r\\n0\\r\\n\\r\\n" % (len(GOOD), GOOD))', "its chunks are malformed"),
         "capital digits": ('push(b"00A" + GOOD[3:])', "a pkt-line is not well formed"),
-        "main": (f'push({other} + b"0000" + EMPTY)', "ng refs/heads/main no rule lets this ref be pushed to"),
+        "main": (f'push({other} + b"0000" + EMPTY)', "ng refs/heads/main no rule allows a push to this ref"),
         "main without a report": (f'push(command("refs/heads/main", caps="\\0 agent=x") + b"0000" + EMPTY)', "git asked for no report"),
         "main in chunks of one byte": ('ask(head(None, "Connection: close\\r\\n"), chunked(*(bytes([b]) for b in command("refs/heads/main") + b"0000" + EMPTY)))', "ng refs/heads/main no rule"),
         "a false proof": ('push(command("refs/heads/agent/old", new="1" * 40, old=MAIN) + b"0000" + EMPTY)', "not known to be a fast-forward"),

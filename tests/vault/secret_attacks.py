@@ -46,7 +46,7 @@ MALFORMED = {
     "its Connection header names another header": r"GET /drop HTTP/1.1\r\nHost: allowed.test\r\nConnection: authorization\r\n\r\n",
     "its method is not in capital letters": r"head /small HTTP/1.1\r\nHost: allowed.test\r\n\r\n",
     "CONNECT asks for another connection": r"CONNECT other.test:443 HTTP/1.1\r\nHost: allowed.test\r\n\r\n",
-    "it is not of HTTP/1.1": r"GET /old HTTP/1.0\r\nHost: allowed.test\r\n\r\n",
+    "it is not HTTP/1.1": r"GET /old HTTP/1.0\r\nHost: allowed.test\r\n\r\n",
 }
 
 

@@ -339,7 +339,7 @@ def what_credential_helpers_print_is_read(session):
         assert done.out.endswith("200") and headers["x-api-key"] == "issued-token" and "issued-token" not in done.out, (output, headers, done)
     for output, what in (('{"token":"issued-token","expires_at":"2001-01-01T00:00:00Z"}', "could not be read: its source gave one that has expired"),
                          ('{"token":"issued-token","expires_at":"soon"}',
-                          "could not be read: its source says when it expires, and not in a form that bawn knows"),
+                          "could not be read: its source says when it expires, but not in a form that bawn knows"),
                          ('{"AccessKeyId":"issued-token"}', "could not be read: its source gave JSON without a token")):
         (session.home / "output").write_text(output)
         done = curl(session, words, rules=[*TO, f"secret API_KEY from command 'cat {session.home}/output' to allowed.test"], env=caller(session))

@@ -68,7 +68,7 @@ def test_flagged(place):
         before = objects(project)
         project.inside(f"{script}; {ME} commit -qam two", "--review")
         said = project.bawn("apply", status=1)
-        assert f"risky, because: {WAITS}" in said and f"({files})" in said, said
+        assert f"needs your approval: {WAITS}" in said and f"({files})" in said, said
         same((project.git("log", "--format=%s", "--all"), objects(project), project.read("a")), ("one\n", before, "one\nmore\n"))
         project.bawn("apply", "--allow-risky")
         same(project.git("log", "-1", "--format=%s"), "two\n")
@@ -171,7 +171,7 @@ def test_unchecked(place):
     shallow = project.path / ".git/shallow"
     shallow.write_text("junk\n")  # which git fails of
     said = project.bawn("apply", status=1)
-    assert "risky, because: its commits could not be checked: git failed" in said, said
+    assert "needs your approval: its commits could not be checked: git failed" in said, said
     shallow.unlink()
     same("not checked" in project.bawn("apply"), False)  # the control
     same(project.git("log", "--format=%s"), "two\none\n")

@@ -140,7 +140,7 @@ def test_refused(place):
     same(project.read("a"), "one\n")
 
 
-@claim("checkpoints: what was held aside at the end of the run does not come back unseen; --force brings it, and what was there before comes")
+@claim("checkpoints: what was set aside at the end of the run does not come back unseen; --force brings it, and what was there before comes")
 def test_settled(place):
     scratch.need("git")
     project = repository(place, "checkpoint-settled")
@@ -149,10 +149,10 @@ def test_settled(place):
     run.step("echo evil >CLAUDE.md; git init -q lib; git -C lib config core.fsmonitor 'touch pwned'; rm AGENTS.md; echo x >>a")
     run.step("echo mine >AGENTS.md; echo y >>a")
     run.end()
-    same([(project.path / name).exists() for name in ("CLAUDE.md", "lib/.git/config")], [False, False])  # held aside
+    same([(project.path / name).exists() for name in ("CLAUDE.md", "lib/.git/config")], [False, False])  # set aside
     moment = run.times()[0]
     said = project.bawn("undo", "--to", moment, status=1)
-    assert "kept  CLAUDE.md: risky, because: " in said and "kept  lib/.git/config: risky, because: " in said, said
+    assert "kept  CLAUDE.md: could run on your machine: " in said and "kept  lib/.git/config: could run on your machine: " in said, said
     same([(project.path / name).exists() for name in ("CLAUDE.md", "lib/.git/config")] + [project.read("a")], [False, False, "one\nx\n"])
     project.bawn("undo", "--force", "--to", moment)
     same(project.read("CLAUDE.md"), "evil\n")  # the control

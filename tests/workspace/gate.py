@@ -48,7 +48,7 @@ def test_deleted(place):
     project.write("CLAUDE.md", "mine\n")
     project.inside("rm CLAUDE.md b/c", "--review")
     text = project.bawn("apply", status=1)
-    assert "CLAUDE.md: risky, because: agent file" in text, text
+    assert "CLAUDE.md: could run on your machine: agent file" in text, text
     same([project.read("CLAUDE.md"), (project.path / "b/c").exists()], ["mine\n", False])
     project.bawn("apply", "--allow-risky")
     same((project.path / "CLAUDE.md").exists(), False)

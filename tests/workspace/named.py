@@ -115,6 +115,6 @@ def test_empty(place):
     project = Project(place, "empty")
     project.inside("echo inside >a", "--review")
     for words in (("discard", "--yes"), ("apply", "--yes"), ("diff",), ("undo", "--yes"), ("log", "--verify"), ("held",), ("home", "reset", "--yes")):
-        same(project.bawn(*words, "", status=2), f"bawn: `bawn {words[0]}` got an empty word. A variable in the command may be empty.\n")
+        same(project.bawn(*words, "", status=2), f"bawn: `bawn {words[0]}` got an empty argument. A variable in the command may be empty.\n")
     assert "+inside" in project.bawn("diff", "empty-1")
     project.bawn("discard", "--yes", "empty-1")  # the control

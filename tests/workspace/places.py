@@ -30,7 +30,7 @@ def test_home(place):
     assert "risky: flag special" in said, said
     same(there(place, place.home, "diff", "from-home-1", "--name-only", "work/from-home/a"), "a\n")
     said = there(place, place.home, "apply", "from-home-1", status=1)
-    assert "special: risky, because: flag special" in said, said
+    assert "special: could run on your machine: flag special" in said, said
     same([project.read("a"), (project.path / "special").exists()], ["one\nx\n", False])
     there(place, place.home, "undo", "from-home-2")
     same(project.read("a"), "one\n")

@@ -323,4 +323,4 @@ def test_full_pipe(place):
     same((sessions(project)["full-pipe-1"]["state"], run.poll()), ("done", None))  # it waits, with what it has to say
     with os.fdopen(reader, "rb") as pipe:
         said = pipe.read().lstrip(b"x")
-    same((run.wait(PATIENCE), b"held aside" in said), (0, True))
+    same((run.wait(PATIENCE), b"set aside" in said), (0, True))

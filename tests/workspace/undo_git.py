@@ -143,7 +143,7 @@ def test_overwritten_object(place):
     same(stands(project), before)
 
 
-@claim("a ref that packed-refs names twice is held aside: a tag does not move without a word (control: git takes the other line)")
+@claim("a ref that packed-refs names twice is set aside: a tag does not move without a word (control: git takes the other line)")
 def test_named_twice(place):
     project = history(place, "twice", packed=True)
     old, new = project.git("rev-parse", "v1").strip(), project.git("rev-parse", "side").strip()

@@ -316,7 +316,7 @@ def test_thrown_away_undone(place):
     shown = project.bawn("diff", "thrown-away-1")
     assert "+B" in shown and "+C" in shown and "+x" in shown and "+A" not in shown, shown
     project.write("a", "mine\n")
-    assert "1 given up for yours. `bawn undo thrown-away-1` makes it wait again." in project.bawn("apply", "--ours")
+    assert "1 left out in favour of yours. `bawn undo thrown-away-1` makes it wait again." in project.bawn("apply", "--ours")
     same((project.read("t"), project.read("a")), (text(l1="A", l9="B", l17="C"), "mine\n"))
     assert "1 file of thrown-away-1 waits again" in project.bawn("undo", "thrown-away-1")
     project.bawn("apply", "--theirs", "thrown-away-1")
