@@ -58,7 +58,7 @@ function __bawn_sessions
 end
 
 function __bawn_net
-    printf '%s\t%s\n' off none allow 'only what connect names' open "the host's"
+    printf '%s\t%s\n' off none allow 'only what connect names' open "that of this machine"
 end
 
 function __bawn_limits
@@ -81,11 +81,11 @@ complete -c bawn -n '__bawn_at first' -a import -d 'Print rules of another tool 
 complete -c bawn -n '__bawn_at first' -a learn -d 'Show which lines CMD would have needed'
 complete -c bawn -n '__bawn_at first' -a trust -d "Let a repository's .bawn grant access"
 complete -c bawn -n '__bawn_at first' -a home -d 'Files in the private home'
-complete -c bawn -n '__bawn_at first' -a held -d 'Files that bawn moved aside'
+complete -c bawn -n '__bawn_at first' -a held -d 'Files that bawn set aside'
 complete -c bawn -n '__bawn_at first' -a diff -d 'What a session changed'
-complete -c bawn -n '__bawn_at first' -a apply -d 'Accept changes that --review kept aside'
+complete -c bawn -n '__bawn_at first' -a apply -d 'Accept changes that wait after --review'
 complete -c bawn -n '__bawn_at first' -a review -d 'Decide about each change of a session'
-complete -c bawn -n '__bawn_at first' -a discard -d 'Discard changes that --review kept aside'
+complete -c bawn -n '__bawn_at first' -a discard -d 'Discard changes that wait after --review'
 complete -c bawn -n '__bawn_at first' -a sessions -d 'List sessions'
 complete -c bawn -n '__bawn_at first' -a log -d 'What a session did, tried and was refused'
 complete -c bawn -n '__bawn_at first' -a undo -d "Take back a run's changes"
@@ -146,7 +146,7 @@ complete -c bawn -n '__bawn_at allow' -l session -d 'For this session only'
 complete -c bawn -n '__bawn_at allow' -l always -d 'For later sessions, too'
 complete -c bawn -n '__bawn_at diff' -l stat -d 'One line per file'
 complete -c bawn -n '__bawn_at diff' -l name-only -d 'Only names'
-complete -c bawn -n '__bawn_at apply fleet' -l allow-risky -d 'Apply files that would run on the host, too'
+complete -c bawn -n '__bawn_at apply fleet' -l allow-risky -d 'Apply files that could run on your machine, too'
 complete -c bawn -n '__bawn_at review apply' -s p -l patch -d 'Ask about each hunk'
 complete -c bawn -n '__bawn_at apply undo redo fleet' -l merge -d 'Merge both, unless the same lines changed'
 complete -c bawn -n '__bawn_at apply fleet' -l markers -d 'Merge both, with conflict markers'
@@ -184,7 +184,7 @@ complete -c bawn -n '__bawn_at trust' -l revoke -d 'Stop trusting it'
 complete -c bawn -n '__bawn_at held' -l keep -d 'Put the files back'
 complete -c bawn -n '__bawn_at first run prove' -l log-exec -d 'Record which programs run'
 complete -c bawn -n '__bawn_at first run' -l checkpoint -x -a '5m 15m 30m 1h' -d 'Take snapshots while CMD runs'
-complete -c bawn -n '__bawn_at first run' -l on-exit -x -d 'Run a command on the host afterwards'
+complete -c bawn -n '__bawn_at first run' -l on-exit -x -d 'Run a command outside the sandbox afterwards'
 complete -c bawn -n '__bawn_at first run' -l session-file -r -F -d 'Write the name of the session into a file'
 complete -c bawn -n '__bawn_at first run' -l quiet -d 'No line at the start, no summary at the end'
 complete -c bawn -n '__bawn_at first run' -l branch -x -a '(command git branch --format="%(refname:short)" 2>/dev/null)' -d 'Work on a git branch, in a worktree'
@@ -194,10 +194,10 @@ complete -c bawn -n '__bawn_at first run' -l keep-flagged -d 'Accept changes of 
 
 # Rules as flags.
 set -l rules '__bawn_at first run show why check export learn profile prove fleet'
-complete -c bawn -n $rules -l read-only -d 'Let CMD write nothing of the host'
-complete -c bawn -n $rules -l review -d 'Keep changes aside until you apply them'
+complete -c bawn -n $rules -l read-only -d 'Let CMD write nothing outside its private home'
+complete -c bawn -n $rules -l review -d 'Let changes wait until you apply them'
 complete -c bawn -n $rules -l discard -d 'Throw changes away at the end'
-complete -c bawn -n $rules -l nested -d 'Let CMD make namespaces; its changes are kept aside'
+complete -c bawn -n $rules -l nested -d 'Let CMD make namespaces; its changes wait for review'
 complete -c bawn -n $rules -x -l walls -d 'Which walls to raise' -a 'namespaces landlock'
 complete -c bawn -n $rules -l full-access -d 'Let CMD write every file that you can write'
 complete -c bawn -n $rules -l i-know -d 'Confirm --full-access'
@@ -216,7 +216,7 @@ complete -c bawn -n $rules -l sift -r -F -d 'Copy a file without its secrets'
 complete -c bawn -n $rules -l copy -r -F -d 'Copy it into the private home'
 complete -c bawn -n $rules -l sync -r -F -d 'Keep a small file the same inside and outside'
 complete -c bawn -n $rules -l socket -r -F -d 'Let CMD connect to a Unix socket'
-complete -c bawn -n $rules -l net -x -a '(__bawn_net)' -d 'No network, listed hosts, or the host network'
+complete -c bawn -n $rules -l net -x -a '(__bawn_net)' -d 'No network, listed hosts, or that of this machine'
 complete -c bawn -n $rules -l connect -x -a '(__fish_print_hostnames)' -d 'Let CMD reach a host'
 complete -c bawn -n $rules -l refuse -x -a '(__fish_print_hostnames)' -d 'Forbid a host'
 complete -c bawn -n $rules -l publish -x -d 'Open a port of the sandbox at 127.0.0.1'
