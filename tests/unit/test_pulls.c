@@ -145,8 +145,7 @@ TEST(an_id_counts_where_an_answer_has_it)
 {
     static const char comment[] =
         "{\"query\":\"mutation{addComment(input:{subjectId:\\\"PR_9\\\",body:\\\"x\\\"}){clientMutationId}}\"}";
-    static const char unknown[] =
-        "no answer about a repository had its id of a pull request or an issue";
+    static const char unknown[] = "no answer about a repository had its id of a pull request or an issue";
     CHECK_STR(passed(comment), unknown);
     learn("acme/lib", "repository", "{\"data\":{\"other\":{\"pullRequest\":{\"id\":\"PR_9\"}}}}");
     learn("acme/lib", "repository",
