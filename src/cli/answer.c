@@ -266,8 +266,9 @@ static void show(const struct answering *answering, const char *text)
 }
 
 /*
- * What hides or doubles a question: an open string, colours that are those of the background, old text below (also where it is protected from being
- * erased), pictures above the text. What keeps an answer from bawn: clicks that type, a locked keyboard, keys that are sent as sequences.
+ * What hides or doubles a question: an open string, colours that are those of the background, old text below
+ * (also where it is protected from being erased), pictures above the text. What keeps an answer from bawn:
+ * clicks that type, a locked keyboard, keys that are sent as sequences.
  */
 static void clear_place(const struct answering *answering)
 {

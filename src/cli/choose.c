@@ -73,8 +73,9 @@ static int add_path(const struct world *world, struct choice *choice, const char
 }
 
 /*
- * The word names a session that has no record of changes. It is no path then, in whatever session has a file of that name. To show, apply or throw away
- * the changes of a run that made none is done at once: a script that names its own run need not know what that did.
+ * The word names a session that has no record of changes. It is no path then, in whatever session has a file
+ * of that name. To show, apply or throw away the changes of a run that made none is done at once: a script
+ * that names its own run need not know what that did.
  */
 static int take_idle(const struct world *world, const struct args *args, struct choice *choice,
                      const char *word)

@@ -35,8 +35,8 @@ const char learn_usage[] =
 /* --- writing -------------------------------------------------------------------------------------------------------- */
 
 /*
- * The file that --write names. A symlink there, or on the way there, could be the command's: only to the user's own policy is one followed. NULL after
- * refusing one.
+ * The file that --write names. A symlink there, or on the way there, could be the command's: only to the
+ * user's own policy is one followed. NULL after refusing one.
  */
 static const char *target_of(const struct world *world, struct lesson *lesson, const char *where)
 {

@@ -315,8 +315,9 @@ bool asked_repository_is_trusted(struct loaded *loaded, const char *workspace)
 }
 
 /*
- * The person has seen the one line that is new: the file stays trusted. What was trusted, what gets the line and what is trusted then are one
- * content, read once: a sandbox around the repository may write the file meanwhile.
+ * The person has seen the one line that is new: the file stays trusted. What was trusted, what gets the line
+ * and what is trusted then are one content, read once: a sandbox around the repository may write the file
+ * meanwhile.
  */
 static int add_to_repository(const struct world *world, struct loaded *loaded, const char *workspace,
                              const char *rule)

@@ -110,8 +110,9 @@ static void run_hook(const struct world *world, const char *command, const struc
 /* --- --session-file --------------------------------------------------------------------------------------------------- */
 
 /*
- * A script reads the name of its own session there, and acts on that session. The file is empty until the session has its name, so that no name of an
- * earlier run is read, and it must lie where no run can write: a command could name another session, whose work the script would deliver or throw away.
+ * A script reads the name of its own session there, and acts on that session. The file is empty until the
+ * session has its name, so that no name of an earlier run is read, and it must lie where no run can write: a
+ * command could name another session, whose work the script would deliver or throw away.
  */
 struct session_file {
     const struct world *world;

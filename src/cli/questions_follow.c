@@ -1,6 +1,7 @@
 /*
- * `bawn requests --follow`: shows questions as they come. On a terminal each is answered with one key (answer.h); a question that was answered
- * elsewhere meanwhile is given up. Text from inside is printable already: broker/ made it so.
+ * `bawn requests --follow`: shows questions as they come. On a terminal each is answered with one key
+ * (answer.h); a question that was answered elsewhere meanwhile is given up. Text from inside is printable
+ * already: broker/ made it so.
  */
 #include <errno.h>
 #include <poll.h>
@@ -129,8 +130,9 @@ static const char *repository_of(struct loaded *loaded, const char *session)
 }
 
 /*
- * The rule of `always` or `never` is shown before it is written. Returns false if the person does not want it. *ret_repository: it goes to the
- * repository's .bawn, which the whole team gets; not if it is about a path of this machine or a variable.
+ * The rule of `always` or `never` is shown before it is written. Returns false if the person does not want
+ * it. *ret_repository: it goes to the repository's .bawn, which the whole team gets; not if it is about a
+ * path of this machine or a variable.
  */
 static bool confirm_rule(struct following *following, struct loaded *loaded, const struct asked *asked,
                          const char *word, const char **ret_repository)

@@ -55,8 +55,9 @@ static const char *passed_over(const struct choice *choice)
 }
 
 /*
- * Without a person who sees what the question names, the latest session may be that of another run. What counts are the runs whose changes are in the
- * workspace, each with its undos: an older one that was taken back is not meant.
+ * Without a person who sees what the question names, the latest session may be that of another run. What
+ * counts are the runs whose changes are in the workspace, each with its undos: an older one that was taken
+ * back is not meant.
  */
 static int check_several(const struct world *world, const struct choice *choice, const struct record *record)
 {

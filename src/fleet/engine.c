@@ -89,8 +89,9 @@ int fleet_forbid(const struct fleet *fleet, const char *id, struct err *err)
 }
 
 /*
- * A worker that holds the lock may not have looked for the mark yet, or may not have said who it is; and what it started holds the lock a moment
- * longer than the worker lives. So the lock alone says when the task has ended.
+ * A worker that holds the lock may not have looked for the mark yet, or may not have said who it is; and what
+ * it started holds the lock a moment longer than the worker lives. So the lock alone says when the task has
+ * ended.
  */
 int fleet_cancel(const struct fleet *fleet, const char *id, bool *ret_is_cancelled, struct err *err)
 {
@@ -111,8 +112,8 @@ int fleet_cancel(const struct fleet *fleet, const char *id, bool *ret_is_cancell
 }
 
 /*
- * A result of which a person wants another stays, under a name with the number of the attempt. So do its changes: the next attempt discards the
- * session that the folder names.
+ * A result of which a person wants another stays, under a name with the number of the attempt. So do its
+ * changes: the next attempt discards the session that the folder names.
  */
 static int set_result_aside(int folder_fd, struct arena *arena, const struct result *result, struct err *err)
 {

@@ -1,12 +1,14 @@
 /*
- * The engine "local": workers are child processes of this one, so many at once, in the order of the task file, each when those that it comes after are done. Each has a session of its
- * own (setsid): Ctrl-C reaches this process alone, and a worker goes on if this process is killed. `bawn fleet retry` then waits for it.
+ * The engine "local": workers are child processes of this one, so many at once, in the order of the task
+ * file, each when those that it comes after are done. Each has a session of its own (setsid): Ctrl-C reaches
+ * this process alone, and a worker goes on if this process is killed. `bawn fleet retry` then waits for it.
  *
- * A worker whose command has ended says so by a socket, and does not count any more: it mostly waits. So that such workers do not pile up where the
- * disk is slow, there are at most as many of them as of the others.
+ * A worker whose command has ended says so by a socket, and does not count any more: it mostly waits. So that
+ * such workers do not pile up where the disk is slow, there are at most as many of them as of the others.
  *
- * While commands are over quickly, the workers of the next tasks are started ahead, one for each that runs: they make their plans meanwhile, and
- * wait for a word (fleet/work.c). Where a command takes longer than QUICK there is nothing to gain.
+ * While commands are over quickly, the workers of the next tasks are started ahead, one for each that runs:
+ * they make their plans meanwhile, and wait for a word (fleet/work.c). Where a command takes longer than
+ * QUICK there is nothing to gain.
  */
 #include <errno.h>
 #include <fcntl.h>

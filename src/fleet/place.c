@@ -66,8 +66,8 @@ int fleet_open_output(const struct fleet *fleet, const char *id, bool makes_it, 
 }
 
 /*
- * Adds the places that are still there to the first one. Each path ends with a NUL. A folder of results that was removed takes bawn's own folder for it along: nobody
- * could name it any more.
+ * Adds the places that are still there to the first one. Each path ends with a NUL. A folder of results that
+ * was removed takes bawn's own folder for it along: nobody could name it any more.
  */
 static void keep_places(const struct buf *places, const char *state, struct arena *arena, struct buf *out)
 {

@@ -2,8 +2,9 @@
  * The engine "slurm": workers are the elements of array jobs. Slurm queues them, places them on nodes and runs them again if a node fails
  * (--requeue). All nodes share bawn's state folder, the folder of the results, the project, the user's home and bawn's path.
  *
- * Slurm limits the index of an array, so a job has at most CHUNK tasks, with the same limits. Its list is the file slurm.N: the ids, one per line. The
- * element finds its line by SLURM_ARRAY_TASK_ID. slurm.jobs has the numbers of all jobs that were submitted.
+ * Slurm limits the index of an array, so a job has at most CHUNK tasks, with the same limits. Its list is the
+ * file slurm.N: the ids, one per line. The element finds its line by SLURM_ARRAY_TASK_ID. slurm.jobs has the
+ * numbers of all jobs that were submitted.
  *
  * Slurm may run a task twice at once: a node that is believed dead may go on. The lock and the result of the task decide then, as for
  * any two workers. So nothing here has to be exact: a controller that does not answer is asked again.
@@ -62,8 +63,9 @@ static int become_tool(void *context)
 }
 
 /*
- * The caller's variables, each ended by a NUL: sbatch passes them to the jobs, and uses none of them itself. A worker starts in the caller's
- * environment, as on this machine. The descriptor is none of those that become_tool replaces.
+ * The caller's variables, each ended by a NUL: sbatch passes them to the jobs, and uses none of them itself.
+ * A worker starts in the caller's environment, as on this machine. The descriptor is none of those that
+ * become_tool replaces.
  */
 static int write_environment(const char *const *environment)
 {
@@ -76,7 +78,10 @@ static int write_environment(const char *const *environment)
     return fcntl(fd, F_DUPFD_CLOEXEC, ENVIRONMENT_FD + 1);
 }
 
-/* Runs one of Slurm's tools from PATH. Returns its status, with what it printed or why it was not run. `is_submitting`: it reads ENVIRONMENT_FD. */
+/*
+ * Runs one of Slurm's tools from PATH. Returns its status, with what it printed or why it was not run.
+ * `is_submitting`: it reads ENVIRONMENT_FD.
+ */
 static int run_tool(const char *const *words, const char *const *environment, bool is_submitting,
                     struct buf *out)
 {
@@ -112,8 +117,9 @@ static int run_tool(const char *const *words, const char *const *environment, bo
 /* --- submitting ------------------------------------------------------------------------------------------------------- */
 
 /*
- * What a task needs of Slurm. Tasks with the same limits and level are elements of one array; the jobs of a level begin when all jobs of the
- * level below are over, whatever came of them: a worker finds out itself whether the tasks that its own comes after are done.
+ * What a task needs of Slurm. Tasks with the same limits and level are elements of one array; the jobs of a
+ * level begin when all jobs of the level below are over, whatever came of them: a worker finds out itself
+ * whether the tasks that its own comes after are done.
  */
 struct need {
     const char *memory, *time; /* as in a limit; NULL: none */

@@ -10,16 +10,18 @@
  *      next one, which begins with a clean copy. With a ref, each attempt has a worktree and a branch of its own, and the result names it.
  *   4. An attempt that was asked to end from outside has no result, whatever its command made of the signal.
  *
- * When the command has ended, the worker tells its engine, unless it published ports: those are free when the worker has ended. What is left is
- * little work and much waiting, for the kernel, which takes the namespaces apart, and for the disk. The next task begins meanwhile.
+ * When the command has ended, the worker tells its engine, unless it published ports: those are free when the
+ * worker has ended. What is left is little work and much waiting, for the kernel, which takes the namespaces
+ * apart, and for the disk. The next task begins meanwhile.
  *
  * An engine may start a worker ahead of its turn. It reads the policy and makes the plan, and process 1 makes its namespaces; then it waits
- * for a word of the engine's. Until that comes, the task is not locked, has no attempt and may be cancelled; if the engine is gone, the worker
- * ends, and nothing is left of it. A plan that waited for longer than PLAN_KEEPS, or whose task is locked by another worker, is made again: a
- * policy that was changed in the meantime applies.
+ * for a word of the engine's. Until that comes, the task is not locked, has no attempt and may be cancelled;
+ * if the engine is gone, the worker ends, and nothing is left of it. A plan that waited for longer than
+ * PLAN_KEEPS, or whose task is locked by another worker, is made again: a policy that was changed in the
+ * meantime applies.
  *
- * bawn's own folder for the fleet is hidden from every sandbox, and that of the results from the command: no task reads or writes the results
- * of another, wherever they lie.
+ * bawn's own folder for the fleet is hidden from every sandbox, and that of the results from the command: no
+ * task reads or writes the results of another, wherever they lie.
  */
 #include "fleet/work.h"
 

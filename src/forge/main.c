@@ -1,6 +1,7 @@
 /*
- * bawn starts this program for a connection of git to a repository that a `forge` rule names, with the descriptors of its settings, of git inside,
- * of ssh's three streams, and of its link to bawn. forge.h says how it works.
+ * bawn starts this program for a connection of git to a repository that a `forge` rule names, with the
+ * descriptors of its settings, of git inside, of ssh's three streams, and of its link to bawn. forge.h says
+ * how it works.
  */
 #include <fcntl.h>
 #include <signal.h>

@@ -28,7 +28,10 @@ static void follow_names(struct fsview *fs, const struct git_owner *owner, const
         follow_hook(fs, owner, directory, *name, because, repo);
 }
 
-/* The directory itself is frozen or flagged as a whole; its links lead elsewhere. Where not all can be listed, git's names are asked for. */
+/*
+ * The directory itself is frozen or flagged as a whole; its links lead elsewhere. Where not all can be
+ * listed, git's names are asked for.
+ */
 static void follow_links(struct fsview *fs, const struct git_owner *owner, const char *directory,
                          struct git_repo *repo)
 {

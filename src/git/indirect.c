@@ -50,8 +50,8 @@ static void leave_unfollowed(const struct follower *follower, const struct git_s
 }
 
 /*
- * The home of an account. Only /etc/passwd is asked: other sources are plug-ins. The user's own account may be in one of those; its home mostly
- * bears its name.
+ * The home of an account. Only /etc/passwd is asked: other sources are plug-ins. The user's own account may
+ * be in one of those; its home mostly bears its name.
  */
 static const char *home_of(const struct follower *follower, const char *name, size_t size)
 {

@@ -100,7 +100,10 @@ static bool is_message(const char *path)
            path[strspn(path, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_")] == '\0';
 }
 
-/* The name and form of a file, where the whole of its content has one; NULL otherwise. `ret_own` has room for one that is not a constant. */
+/*
+ * The name and form of a file, where the whole of its content has one; NULL otherwise. `ret_own` has room for
+ * one that is not a constant.
+ */
 static const struct known *known_file(const char *path, struct known *ret_own)
 {
     for (size_t i = 0; i < array_len(files); i++) {

@@ -3,14 +3,16 @@
  *
  * Theory of operation
  *
- * Two contents with one hash are made along a differential path: a disturbance vector says which bits of the expanded message differ, and before
- * one of the middle steps the states of both are equal again. So one content alone shows the attack. For every vector that is known to be of use its
- * other half is computed from there, back to the state before the block and forth to the state after it. If both halves end in the same hash, one of
- * them was made to collide (Stevens, CRYPTO 2013). The 32 vectors are those that git looks for, too (Stevens and Shumow, USENIX Security 2017). They
- * are computed and not listed: each is the expansion of 16 words, of one kind or the other, from some step on, rotated.
+ * Two contents with one hash are made along a differential path: a disturbance vector says which bits of the
+ * expanded message differ, and before one of the middle steps the states of both are equal again. So one
+ * content alone shows the attack. For every vector that is known to be of use its other half is computed from
+ * there, back to the state before the block and forth to the state after it. If both halves end in the same
+ * hash, one of them was made to collide (Stevens, CRYPTO 2013). The 32 vectors are those that git looks for,
+ * too (Stevens and Shumow, USENIX Security 2017). They are computed and not listed: each is the expansion of
+ * 16 words, of one kind or the other, from some step on, rotated.
  *
- * A state is five neighbours in a sequence q, to which each step adds one: a and b, and c, d, e rotated back. So a step is undone as easily. Four
- * vectors at a time are followed, in the lanes of one register.
+ * A state is five neighbours in a sequence q, to which each step adds one: a and b, and c, d, e rotated back.
+ * So a step is undone as easily. Four vectors at a time are followed, in the lanes of one register.
  */
 #include <stdint.h>
 

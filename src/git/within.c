@@ -64,8 +64,8 @@ static int refuse_alias(const char *path, struct err *err)
 }
 
 /*
- * Opens a directory of the tree. Returns -2 where there is none to search: it is gone, or no directory, or another user's that is closed. One
- * that the user has closed can be opened by a program of the user's.
+ * Opens a directory of the tree. Returns -2 where there is none to search: it is gone, or no directory, or
+ * another user's that is closed. One that the user has closed can be opened by a program of the user's.
  */
 static int open_folder(int parent_fd, const char *name, const char *path, struct err *err)
 {

@@ -157,8 +157,8 @@ static bool append(int fd, const struct buf *record)
 
 /*
  * Kinds of records that must not be kept out by others, and the size from which a journal takes no more of them, but for their share. A
- * command can cause any number of records, so each kind leaves room for those that matter more: ordinary ones for refusals, refusals for held
- * files and limits, and all of these for tripwires and the end of the run.
+ * command can cause any number of records, so each kind leaves room for those that matter more: ordinary ones
+ * for refusals, refusals for held files and limits, and all of these for tripwires and the end of the run.
  */
 enum {
     SHARE = 64, /* kibibytes for each kind, however large the journal is */

@@ -177,8 +177,8 @@ static bool is_given(const struct policy *policy, enum verb verb, const struct f
 }
 
 /*
- * The place that a rule would have to name: of a path to be made, the directory that exists. ret_wanted is the path itself, without the links
- * on the way to that.
+ * The place that a rule would have to name: of a path to be made, the directory that exists. ret_wanted is
+ * the path itself, without the links on the way to that.
  */
 static bool find_place(const struct judge *judge, struct proposal *proposal,
                        const struct fs_place **ret_place, const char **ret_wanted)

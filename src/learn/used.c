@@ -2,11 +2,13 @@
  * What programs outside run or obey, so that no line lets a command write it. There is no list of that here:
  *
  *   - what a policy says of itself: each path that the base policy, a profile (used or not) or a file of policies seals, flags or freezes;
- *   - what bawn's own profiles show without letting it be written (read, copy, seed, sift, sync): programs of the user's, and their settings;
+ *   - what bawn's own profiles show without letting it be written (read, copy, seed, sift, sync): programs of
+ *     the user's, and their settings;
  *   - the directories of PATH that the profiles know (detect), and those of the caller's PATH;
  *   - the gate's names (workspace/gate.h), for any directory.
  *
- * Of a directory that does not lie in such a place, all is looked at. In what cannot be looked at as a whole something of the kind is taken to lie.
+ * Of a directory that does not lie in such a place, all is looked at. In what cannot be looked at as a whole
+ * something of the kind is taken to lie.
  */
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /*
- * What the user's programs need: who and where the user is, how to show and read text, the desktop, agents for keys, proxies, and settings of
- * programs that hand out secrets. No variable that makes a usual program load or run code (GIT_*, LD_*, PYTHON*, NODE_*, PERL5*, RUBY*, BASH_ENV,
- * ENV, SHELLOPTS): it may have been set by a project's own file.
+ * What the user's programs need: who and where the user is, how to show and read text, the desktop, agents
+ * for keys, proxies, and settings of programs that hand out secrets. No variable that makes a usual program
+ * load or run code (GIT_*, LD_*, PYTHON*, NODE_*, PERL5*, RUBY*, BASH_ENV, ENV, SHELLOPTS): it may have been
+ * set by a project's own file.
  */
 #include "outside/environment.h"
 
@@ -51,8 +52,9 @@ static bool makes_less_run(const char *name, const char *value)
 }
 
 /*
- * The path in a part of a value; NULL: there is none. Programs such as aws take ~ for the home. What begins otherwise is relative to /, where programs
- * are started; "path=/run/user/1000/bus" has a path behind the sign.
+ * The path in a part of a value; NULL: there is none. Programs such as aws take ~ for the home. What begins
+ * otherwise is relative to /, where programs are started; "path=/run/user/1000/bus" has a path behind the
+ * sign.
  */
 static const char *path_in(const struct outside *outside, struct arena *arena, const char *part)
 {

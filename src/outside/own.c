@@ -96,7 +96,10 @@ static int refuse(const struct look *look, const char *path, const char *real, c
         path, leads, tree->path);
 }
 
-/* One program in a directory without links. Most are no links themselves: then the directory has been judged, and only a rule for this file is left. */
+/*
+ * One program in a directory without links. Most are no links themselves: then the directory has been judged,
+ * and only a rule for this file is left.
+ */
 static int check_program(const struct look *look, const char *folder, const char *name, struct err *err)
 {
     char target[2];

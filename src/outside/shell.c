@@ -1,6 +1,7 @@
 /*
- * The command is read twice: first for the directories that it changes to and those that it puts into PATH, then each word is judged. A relative word is
- * judged from each of these directories, because what is read here has no conditions, loops or subshells.
+ * The command is read twice: first for the directories that it changes to and those that it puts into PATH,
+ * then each word is judged. A relative word is judged from each of these directories, because what is read
+ * here has no conditions, loops or subshells.
  */
 #include "outside/shell.h"
 

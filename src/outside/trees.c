@@ -14,8 +14,8 @@
 #include "kernel/directories.h"
 
 /*
- * In $XDG_STATE_HOME/bawn, one path per line. bawn takes nothing out: what a command left in a tree stays there. A person may delete a line. The first
- * run that records adds the workspaces of sessions before it.
+ * In $XDG_STATE_HOME/bawn, one path per line. bawn takes nothing out: what a command left in a tree stays
+ * there. A person may delete a line. The first run that records adds the workspaces of sessions before it.
  */
 #define RECORD "written"
 

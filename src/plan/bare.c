@@ -17,8 +17,9 @@ static bool lies_in_written(const struct plan *plan, const char *path, bool spar
 }
 
 /*
- * The file that has the secret must be out of reach. That of a login is, unless a tree around it is shown: with namespaces the file inside covers it there.
- * A copy within a tree that may only be read is no problem, because Landlock leaves its original out.
+ * The file that has the secret must be out of reach. That of a login is, unless a tree around it is shown:
+ * with namespaces the file inside covers it there. A copy within a tree that may only be read is no problem,
+ * because Landlock leaves its original out.
  */
 static const char *why_not_secret(const struct plan *plan, const struct secret_object *secret)
 {

@@ -106,8 +106,8 @@ void plan_add_network(struct plan *plan)
 }
 
 /*
- * An agent's profile may set a variable twice: with the tools of bawn, and before that without them. The first counts where the agent does not get
- * them. NULL: neither can be used.
+ * An agent's profile may set a variable twice: with the tools of bawn, and before that without them. The
+ * first counts where the agent does not get them. NULL: neither can be used.
  */
 static const struct rule *with_or_without_tools(const struct policy *policy, const struct rule *rule)
 {

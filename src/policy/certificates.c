@@ -1,7 +1,8 @@
 /*
  * Shows the certificate files that variables of the caller name, and settings that are sifted into the private home, so that a
- * program that gets the variable or the setting can read the file. Such a file is granted like a profile's `read`, so it opens no seal. A repository can set a variable (direnv), so the file
- * must look like certificates and must not be reached through a symlink that a sandbox could have planted.
+ * program that gets the variable or the setting can read the file. Such a file is granted like a profile's
+ * `read`, so it opens no seal. A repository can set a variable (direnv), so the file must look like
+ * certificates and must not be reached through a symlink that a sandbox could have planted.
  */
 #include <string.h>
 

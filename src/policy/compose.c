@@ -199,8 +199,8 @@ static void add_found_git(struct policy *policy)
 }
 
 /*
- * The results of a fleet, among them patches, are read by people and their scripts. So a run in a workspace around them only reads them. They are
- * written outside meanwhile, which a freeze would take for an attack.
+ * The results of a fleet, among them patches, are read by people and their scripts. So a run in a workspace
+ * around them only reads them. They are written outside meanwhile, which a freeze would take for an attack.
  */
 static void keep_fleets(struct policy *policy)
 {

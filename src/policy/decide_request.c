@@ -1,8 +1,9 @@
 /*
  * Which rule decides about a request, at a host whose requests are judged.
  *
- *   1. Rules with a path add up. A `connect` without a path allows all requests, unless a `connect` with a path for the same host comes from a
- *      later layer, or names the host more exactly: then that one was meant to narrow it.
+ *   1. Rules with a path add up. A `connect` without a path allows all requests, unless a `connect` with a
+ *      path for the same host comes from a later layer, or names the host more exactly: then that one was
+ *      meant to narrow it.
  *   2. A `refuse` with a path beats every `connect`, but one of a later layer that has the same path, or a path without wildcards.
  *   3. A `refuse` without a path is weaker than a `connect` with one of the same layer, and stronger than those of earlier layers. Between
  *      rules without a path the order is that of decide_host.

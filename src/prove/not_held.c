@@ -1,6 +1,6 @@
 /*
- * What walls on Landlock alone do not promise. This list and the table in docs/LANDLOCK.md are the same; tests/bare compares them with what `bawn
- * prove` finds.
+ * What walls on Landlock alone do not promise. This list and the table in docs/LANDLOCK.md are the same;
+ * tests/bare compares them with what `bawn prove` finds.
  */
 #include <string.h>
 

@@ -140,8 +140,8 @@ static bool stands_on_landlock(const struct host_caps *caps)
 }
 
 /*
- * True if no namespaces can be made, so that there is no wall of them either. Only the first wall says why. `instead` is what holds, and what does not,
- * where the walls stand on Landlock.
+ * True if no namespaces can be made, so that there is no wall of them either. Only the first wall says why.
+ * `instead` is what holds, and what does not, where the walls stand on Landlock.
  */
 static bool lacks_ground(const struct host_caps *caps, const char *instead, struct judged_wall *wall)
 {

@@ -1,7 +1,8 @@
 /*
- * A change as `git apply --binary` takes it. git knows files, programs and links: it has no directories, no other bits of a mode and no attributes,
- * so that they are not in a patch. A file that is renamed is removed and added, and so is one that becomes a link. What cannot be in a patch is named in a
- * line that begins with `#`, which git leaves out, as it does the reasons.
+ * A change as `git apply --binary` takes it. git knows files, programs and links: it has no directories, no
+ * other bits of a mode and no attributes, so that they are not in a patch. A file that is renamed is removed
+ * and added, and so is one that becomes a link. What cannot be in a patch is named in a line that begins with
+ * `#`, which git leaves out, as it does the reasons.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -66,7 +66,10 @@ static off_t take_part(int fd, off_t from, size_t most, struct arena *arena, con
     return from + (at - part);
 }
 
-/* What lies between the two parts is not parsed: a list has many such files. What was refused there is counted, and the last one is kept. */
+/*
+ * What lies between the two parts is not parsed: a list has many such files. What was refused there is
+ * counted, and the last one is kept.
+ */
 struct between {
     size_t connections, refusals, tripwires, asked, answered;
     struct buf line, denial; /* the beginning of a line; the last line about a denial */

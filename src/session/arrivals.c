@@ -204,8 +204,8 @@ static const char *own_directory(const struct looking *looking)
 }
 
 /*
- * Asks git whether each new object has the hash that names it, whatever leads to it. What git does not find sound does not come. Where that is a
- * pack, no ref does either: what it leads to may lie in such a pack.
+ * Asks git whether each new object has the hash that names it, whatever leads to it. What git does not find
+ * sound does not come. Where that is a pack, no ref does either: what it leads to may lie in such a pack.
  */
 static void verify_objects(const struct looking *looking, const struct new_commits_question *question,
                            struct new_commits *found)

@@ -235,8 +235,8 @@ static int move_index(const struct branch *branch, int top_fd, int tree_fd, stru
 }
 
 /*
- * Makes git's folder for the worktree. The lock keeps other sessions from making stubs: one that found half of the folder would put a stub in
- * the place of a file that is still to come.
+ * Makes git's folder for the worktree. The lock keeps other sessions from making stubs: one that found half
+ * of the folder would put a stub in the place of a file that is still to come.
  */
 static int make_admin(struct arena *arena, const struct branch *branch, int top_fd, int tree_fd,
                       struct err *err)
@@ -303,8 +303,8 @@ static bool has_link(const struct branch *branch, struct arena *arena)
 }
 
 /*
- * A branch that is to begin somewhere must not be there yet: its commits may be the user's own, or those of another task. No id of a task has a
- * '@' in it.
+ * A branch that is to begin somewhere must not be there yet: its commits may be the user's own, or those of
+ * another task. No id of a task has a '@' in it.
  */
 static bool take_free_name(struct branch *branch, int git_fd, struct arena *arena)
 {

@@ -84,8 +84,8 @@ static bool passes(const struct passing *passing, const struct entry *before, co
 }
 
 /*
- * Who may read and write a repository is not for a sandbox to say: what exists keeps its mode, what is new is never closed to its owner, and others
- * write it only where the group may write the directory above it.
+ * Who may read and write a repository is not for a sandbox to say: what exists keeps its mode, what is new is
+ * never closed to its owner, and others write it only where the group may write the directory above it.
  */
 static uint32_t mode_of(struct arena *arena, const struct tree *before, const struct entry *was,
                         const struct entry *entry)

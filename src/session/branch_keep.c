@@ -1,7 +1,8 @@
 /*
- * A worktree of --branch that is discarded stays in the content store, as the snapshot of a live run does, and `bawn undo` makes it again. The session's
- * folder gets two trees: the worktree, and git's folder for it in the repository, with the index. The link between them is written last, so that a
- * worktree without its link is one that was not made whole: it can be made again.
+ * A worktree of --branch that is discarded stays in the content store, as the snapshot of a live run does,
+ * and `bawn undo` makes it again. The session's folder gets two trees: the worktree, and git's folder for it
+ * in the repository, with the index. The link between them is written last, so that a worktree without its
+ * link is one that was not made whole: it can be made again.
  */
 #include <errno.h>
 #include <fcntl.h>

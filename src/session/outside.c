@@ -70,8 +70,9 @@ static const char *join_certificate(const struct run *run, const char *real)
 }
 
 /*
- * Adds the file at `path` that has the machine's certificates at `real` and the session's. The child copies them where everybody may read them:
- * they are as much as all else that is sent to it. A warden may read less, and gets their text. Returns false where they cannot be read.
+ * Adds the file at `path` that has the machine's certificates at `real` and the session's. The child copies
+ * them where everybody may read them: they are as much as all else that is sent to it. A warden may read
+ * less, and gets their text. Returns false where they cannot be read.
  */
 static bool add_bundle(const struct run *run, const char *path, const char *real, file_list *files)
 {

@@ -275,7 +275,10 @@ static int repair_one(void *context, struct session *session, struct err *err)
         journal_event(&session->journal, "killed");
     wait_for_sandbox(session);
     control_remove(session->folder_fd);
-    /* The modes of frozen files are as before when the workspace is compared with its snapshot, and not before everything inside has ended. */
+    /*
+     * The modes of frozen files are as before when the workspace is compared with its snapshot, and not
+     * before everything inside has ended.
+     */
     const char *state = find_state(caller, &arena);
     if (bare_remove(session, err) < 0 || (state && modes_tidy(&arena, state, err) < 0) ||
         home_repair(session, err) < 0)
@@ -333,8 +336,8 @@ static bool was_said(const struct attempt *attempt, struct arena *arena, const c
 }
 
 /*
- * The topmost directory around the path that has a `.git`, or the path itself: the workspace of a run that begins here lies in it. A repository
- * in the home, or around it, is no workspace.
+ * The topmost directory around the path that has a `.git`, or the path itself: the workspace of a run that
+ * begins here lies in it. A repository in the home, or around it, is no workspace.
  */
 static const char *topmost_around(const struct caller *caller, struct arena *arena, const char *path)
 {

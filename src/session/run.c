@@ -331,8 +331,9 @@ static int enter_branch(struct run *run)
 }
 
 /*
- * Can this machine make no namespaces? Asked when the policy is read: by then the child that was started ahead mostly has its own. Real root
- * starts none; with all its rights it can, unless something else forbids it.
+ * Can this machine make no namespaces? Asked when the policy is read: by then the child that was started
+ * ahead mostly has its own. Real root starts none; with all its rights it can, unless something else forbids
+ * it.
  */
 static bool lacks_namespaces(void *self)
 {

@@ -1,4 +1,7 @@
-/* What a run starts outside for its person. Alarms while the command runs: each starts the command of --notify, or shows a desktop message. */
+/*
+ * What a run starts outside for its person. Alarms while the command runs: each starts the command of
+ * --notify, or shows a desktop message.
+ */
 #include "outside/own.h"
 #include "plan/amendments.h"
 #include "policy/decide.h"
@@ -75,7 +78,10 @@ static void notify_refused_key(void *context, const struct refused_key *refused)
     hook_start(&run->caller, &hook);
 }
 
-/* The command could replace bawn, or a program of its own that starts outside when it is needed. With full access it could replace any program. */
+/*
+ * The command could replace bawn, or a program of its own that starts outside when it is needed. With full
+ * access it could replace any program.
+ */
 static int check_own_place(const struct run *run, struct err *err)
 {
     const struct loaded *loaded = &run->loaded;

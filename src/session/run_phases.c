@@ -26,8 +26,8 @@
 #include "supervise/helper.h"
 
 /*
- * If the session has no folder, the run goes on without a journal, and the user is told. Fails only if the caller could not take the name of the
- * session.
+ * If the session has no folder, the run goes on without a journal, and the user is told. Fails only if the
+ * caller could not take the name of the session.
  */
 static int begin_session(struct run *run, struct err *err)
 {
@@ -131,8 +131,9 @@ static int begin_guard(struct run *run, struct err *err)
 
 /*
  * Must the capture begin before the plan is handed over? It must where what is written goes elsewhere, since the child has to be told
- * where, and where bawn itself puts something into the session or the workspace, or changes modes there: without namespaces it freezes so. Only the snapshot of a
- * live run may be taken while the child raises its walls.
+ * where, and where bawn itself puts something into the session or the workspace, or changes modes there:
+ * without namespaces it freezes so. Only the snapshot of a live run may be taken while the child raises its
+ * walls.
  */
 static bool captures_before_launch(const struct run *run)
 {
@@ -299,8 +300,8 @@ static void end_checkpoints(struct run *run)
 }
 
 /*
- * The snapshot is taken while the child raises its walls. The child was not told of what it amends, a socket of the host that is to be hidden:
- * that is hidden from outside, before the command begins.
+ * The snapshot is taken while the child raises its walls. The child was not told of what it amends, a socket
+ * of the host that is to be hidden: that is hidden from outside, before the command begins.
  */
 static int capture_after_launch(struct run *run, struct err *err)
 {

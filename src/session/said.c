@@ -1,6 +1,7 @@
 /*
  * Notes that are said once in a project, and again when their text changes. A file of bawn's state remembers the hash of each: one line a
- * note. No sandbox sees it. A file that is full or damaged begins anew, and then the notes are said again; so they are where it cannot be read or written.
+ * note. No sandbox sees it. A file that is full or damaged begins anew, and then the notes are said again; so
+ * they are where it cannot be read or written.
  */
 #include <fcntl.h>
 #include <string.h>

@@ -118,7 +118,10 @@ static bool has_title_sequences(const struct caller *caller)
     return kind && !text_is_among(kind, without, array_len(without));
 }
 
-/* A line. A command that reads keys draws the screen itself, and a line would spoil it: there the bell rings, and the terminal's title has the text. */
+/*
+ * A line. A command that reads keys draws the screen itself, and a line would spoil it: there the bell rings,
+ * and the terminal's title has the text.
+ */
 static void show_text(struct run *run, const char *text)
 {
     auto_arena struct arena arena = {0};

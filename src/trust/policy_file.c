@@ -3,8 +3,8 @@
  *
  * 1. No link is followed, neither in the folder's path nor at the file's own name.
  * 2. The new content is written aside and takes the name in one step: a crash leaves the old file or the new one.
- * 3. It takes the name only from the content that was read. The names are exchanged first; the old file is then looked at under the name that
- *    the new one had. If it is another one, the names are exchanged back.
+ * 3. It takes the name only from the content that was read. The names are exchanged first; the old file is
+ *    then looked at under the name that the new one had. If it is another one, the names are exchanged back.
  */
 #include <errno.h>
 #include <fcntl.h>

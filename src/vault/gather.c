@@ -5,8 +5,9 @@
  *
  *   GATHER   the content comes. All of it is here, or LARGEST bytes of it
  *   ANSWER   if it is whole, it is swapped and sent, with its length in the head.
- *            If it is larger, the head is sent as it is and the content is swapped as it comes, in whatever pieces. Then every secret that may
- *            be in it must be there first, and where the head tells a length, a swap that changes the length ends the request
+ *            If it is larger, the head is sent as it is and the content is swapped as it comes, in whatever
+ *            pieces. Then every secret that may be in it must be there first, and where the head tells a
+ *            length, a swap that changes the length ends the request
  *
  * An incomplete request means nothing to a server.
  */

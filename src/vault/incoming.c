@@ -1,6 +1,6 @@
 /*
- * Requests of a client, in the front: reads them, judges them, and passes them on to the back; and the answers of our own. client.c describes
- * the states.
+ * Requests of a client, in the front: reads them, judges them, and passes them on to the back; and the
+ * answers of our own. client.c describes the states.
  */
 #include <stdio.h>
 #include <string.h>
@@ -80,7 +80,10 @@ void client_tell_refused(struct client *client, const char *sentence)
     front->has_untold |= passing_send(front->link.fd, line.bytes, size, -1) < 0;
 }
 
-/* The answer follows the request's content. A client that may not send it, or sends much, is better told at once, and loses the connection. */
+/*
+ * The answer follows the request's content. A client that may not send it, or sends much, is better told at
+ * once, and loses the connection.
+ */
 void client_refuse_request(struct client *client, const struct refusal *refusal, const struct head *head)
 {
     client->answer_is_last = false;

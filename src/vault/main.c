@@ -1,7 +1,8 @@
 /*
- * bawn starts this program twice for a run whose policy has a `secret` rule: as the front, with the descriptors of the settings, of its link
- * to bawn, of the network helper and of the back; and as the back, with those of the settings, of its link and of the front. vault.h says how
- * they work together. It also starts it twice for a connection to the ssh agent inside: with the descriptors of the connection and of the
+ * bawn starts this program twice for a run whose policy has a `secret` rule: as the front, with the
+ * descriptors of the settings, of its link to bawn, of the network helper and of the back; and as the back,
+ * with those of the settings, of its link and of the front. vault.h says how they work together. It also
+ * starts it twice for a connection to the ssh agent inside: with the descriptors of the connection and of the
  * back; and with those of the settings, of its link, of the front and of the user's agent (agent.h).
  */
 #include <fcntl.h>

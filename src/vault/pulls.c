@@ -62,8 +62,8 @@ static const char *text_of(const struct judge *judge, const struct graphql_value
 }
 
 /*
- * Writes a value anew. Objects have plain names, each once: a server must not find another one. Returns false if it has others, or so many that to
- * compare them would take long.
+ * Writes a value anew. Objects have plain names, each once: a server must not find another one. Returns false
+ * if it has others, or so many that to compare them would take long.
  */
 static bool copy_value(struct arena *arena, struct json *out, const char *key, struct json_value value,
                        unsigned depth)

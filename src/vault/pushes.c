@@ -1,4 +1,7 @@
-/* Pushes over https, in the front: each is read as far as it takes to judge it (pushing.h), written anew and passed on, or refused as a server refuses. */
+/*
+ * Pushes over https, in the front: each is read as far as it takes to judge it (pushing.h), written anew and
+ * passed on, or refused as a server refuses.
+ */
 #include <stdio.h>
 
 #include "kernel/ports.h"

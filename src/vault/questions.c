@@ -1,4 +1,7 @@
-/* Requests by GraphQL about a repository with a token, in the front: each is read as a whole, judged (pulls.h), written anew and passed on. */
+/*
+ * Requests by GraphQL about a repository with a token, in the front: each is read as a whole, judged
+ * (pulls.h), written anew and passed on.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,8 +72,9 @@ bool question_begin(struct client *client, const struct head *head, struct bytes
 }
 
 /*
- * The head by which the back knows the repository: its rule's path, and GET for a question that changes nothing. Returns what is wrong. Content
- * without a type could be read as a form, which may have another query in it.
+ * The head by which the back knows the repository: its rule's path, and GET for a question that changes
+ * nothing. Returns what is wrong. Content without a type could be read as a form, which may have another
+ * query in it.
  */
 static const char *write_head(const struct asking *asking, struct arena *arena, struct head *head)
 {

@@ -1,8 +1,9 @@
 /*
  * Refreshing a login whose tokens stay outside.
  *
- * A request to the path at which a login is refreshed is gathered as a whole. If its refresh token is a placeholder, bawn is asked for a *keeper*: a process that
- * holds the login's lock, tells the host's current tokens, and stores new ones (supervise/login_keeper.c). Then:
+ * A request to the path at which a login is refreshed is gathered as a whole. If its refresh token is a
+ * placeholder, bawn is asked for a *keeper*: a process that holds the login's lock, tells the host's current
+ * tokens, and stores new ones (supervise/login_keeper.c). Then:
  *
  *   GATHER   the request's content comes
  *   KEEPER   waits for the host's tokens. If another program has refreshed them meanwhile, they are the answer, and no server is asked
@@ -11,8 +12,8 @@
  *
  * From ANSWER on, the old token is used up. Neither the end of the client nor that of bawn ends the connection then (refresh_is_out).
  *
- * A server that refuses the token may have seen it before: the keeper waits a moment for the program of the host's that has used it. An answer
- * that cannot be read for certain is not passed on.
+ * A server that refuses the token may have seen it before: the keeper waits a moment for the program of the
+ * host's that has used it. An answer that cannot be read for certain is not passed on.
  */
 #include <errno.h>
 #include <string.h>

@@ -104,7 +104,10 @@ static int take_forge(struct vault_settings *settings, char *rest, struct err *e
     return 0;
 }
 
-/* Is the rule's path one of GraphQL's? A repository, or its owner, may have that name: the path must end in it and in the whole repository. */
+/*
+ * Is the rule's path one of GraphQL's? A repository, or its owner, may have that name: the path must end in
+ * it and in the whole repository.
+ */
 static void find_graphql(struct vault_settings *settings, struct vault_api *api)
 {
     static const char graphql[] = "/graphql/";

@@ -1,4 +1,7 @@
-/* What must not leave in a request: a placeholder for a host that its secret is not for, and secrets of the host. Passes the rest on to the back. */
+/*
+ * What must not leave in a request: a placeholder for a host that its secret is not for, and secrets of the
+ * host. Passes the rest on to the back.
+ */
 #include <stdio.h>
 #include <string.h>
 

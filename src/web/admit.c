@@ -47,8 +47,8 @@ static bool is_own_host(const struct web_place *place, const char *host)
 }
 
 /*
- * Pages of ours send no Referer, and a browser then gives its forms the Origin "null". So does a foreign page in a sandboxed frame: what tells
- * them apart is Sec-Fetch-Site, which no page can set.
+ * Pages of ours send no Referer, and a browser then gives its forms the Origin "null". So does a foreign page
+ * in a sandboxed frame: what tells them apart is Sec-Fetch-Site, which no page can set.
  */
 static bool is_own_origin(const struct visit *visit, const char *host)
 {
@@ -69,8 +69,9 @@ static bool is_own_process(const struct visit *visit)
 }
 
 /*
- * The address that was opened: its token buys a cookie, once. A browser that comes from another page, as from the file of opening.h, does not show a new
- * cookie on the way on: to it, that is still the other page's doing. So our own page leads on.
+ * The address that was opened: its token buys a cookie, once. A browser that comes from another page, as from
+ * the file of opening.h, does not show a new cookie on the way on: to it, that is still the other page's
+ * doing. So our own page leads on.
  */
 static void exchange(struct visit *visit)
 {

@@ -1,6 +1,7 @@
 /*
- * The builder: lines for the user's own policy or for a repository's .bawn, from choices. The lines are checked; the page shows how the file
- * changes, and what each line gives away. Then they are saved, if the file is still the one that was shown.
+ * The builder: lines for the user's own policy or for a repository's .bawn, from choices. The lines are
+ * checked; the page shows how the file changes, and what each line gives away. Then they are saved, if the
+ * file is still the one that was shown.
  */
 #include <string.h>
 

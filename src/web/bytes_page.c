@@ -1,6 +1,7 @@
 /*
- * The bytes of a changed file that its difference cuts or leaves out: the rest of a long line, and a file that is no text. A click shows the next
- * piece. So whoever decides about a file has been able to see all of it.
+ * The bytes of a changed file that its difference cuts or leaves out: the rest of a long line, and a file
+ * that is no text. A click shows the next piece. So whoever decides about a file has been able to see all of
+ * it.
  */
 #include <string.h>
 #include <sys/stat.h>

@@ -142,7 +142,10 @@ static int find_place(const struct caller *caller, const char *bawn, struct load
     return ret_place->name ? 0 : -1;
 }
 
-/* Starts the browser, or prints where the page is for a person to open. What is no terminal may be a file that a run reads: with a browser, it does not get the token. */
+/*
+ * Starts the browser, or prints where the page is for a person to open. What is no terminal may be a file
+ * that a run reads: with a browser, it does not get the token.
+ */
 static int announce(const struct caller *caller, const struct options *options, struct arena *arena,
                     struct web_place *place, struct err *err)
 {

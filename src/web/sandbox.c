@@ -1,6 +1,6 @@
 /*
- * The server parses what anybody on this machine sends. If one takes it over, there must be nothing to write and nothing to run, and no socket to
- * open. It reads the state of bawn, because that is its job.
+ * The server parses what anybody on this machine sends. If one takes it over, there must be nothing to write
+ * and nothing to run, and no socket to open. It reads the state of bawn, because that is its job.
  */
 #include <fcntl.h>
 

@@ -1,10 +1,11 @@
 /*
- * The server: requests come in, replies go out, and nothing blocks. libmicrohttpd has no thread of its own here; its descriptors, the actor's
- * channel and the notices of journals are one poll().
+ * The server: requests come in, replies go out, and nothing blocks. libmicrohttpd has no thread of its own
+ * here; its descriptors, the actor's channel and the notices of journals are one poll().
  *
- * Bounds: 64 connections, 16 KiB for the head of a request, 1 MiB for a form. A connection has 10 seconds to send its request, and 60 to take the
- * reply. It serves one request, so that no slow second one hides behind a quick first one. If 48 are open, a new one is let in and the one that has
- * not sent its request for longest is hung up on: whoever opens many and says nothing keeps nobody out.
+ * Bounds: 64 connections, 16 KiB for the head of a request, 1 MiB for a form. A connection has 10 seconds to
+ * send its request, and 60 to take the reply. It serves one request, so that no slow second one hides behind
+ * a quick first one. If 48 are open, a new one is let in and the one that has not sent its request for
+ * longest is hung up on: whoever opens many and says nothing keeps nobody out.
  */
 #include "web/visit.h"
 

@@ -1,8 +1,8 @@
 /*
  * Server-sent events. A stream sleeps, suspended, until inotify says that something was written. Two kinds:
  *
- *   - a file of lines, a session's journal or the lines of a proof, from where the page ended: each line becomes a row of a table. The stream
- *     ends with the file's last line.
+ *   - a file of lines, a session's journal or the lines of a proof, from where the page ended: each line
+ *     becomes a row of a table. The stream ends with the file's last line.
  *   - the list of sessions: it says once that something changed there, and ends. The page then loads the list, and opens another one.
  */
 #include <fcntl.h>

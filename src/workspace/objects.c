@@ -219,8 +219,9 @@ static bool is_needed_beneath(const lost_list *lost, const char *directory)
 }
 
 /*
- * Does a directory of a store that is gone count? git makes `info` and `pack`, and never removes them. It removes the other ones when they are
- * empty, so they count where something in them does, or where the store itself is gone.
+ * Does a directory of a store that is gone count? git makes `info` and `pack`, and never removes them. It
+ * removes the other ones when they are empty, so they count where something in them does, or where the store
+ * itself is gone.
  */
 static bool is_needed_directory(int top_fd, struct arena *arena, const lost_list *lost, const char *path)
 {

@@ -20,8 +20,9 @@
  * the time of the run. A log that the command forged can only name more branches, which the command could have moved
  * itself.
  *
- * Of `packed-refs`, while it can be read, only the lines of refs that go back are edited. If all its refs then stand where they stood at START, the
- * file is that of START, byte for byte. Logs stay, so that every commit can be found; lines that were lost come back.
+ * Of `packed-refs`, while it can be read, only the lines of refs that go back are edited. If all its refs
+ * then stand where they stood at START, the file is that of START, byte for byte. Logs stay, so that every
+ * commit can be found; lines that were lost come back.
  */
 #include "workspace/undo_git.h"
 

@@ -109,11 +109,12 @@ static void save_cache(int trees_fd, const char *name, const struct tree *tree)
 }
 
 /*
- * The session's copy is written, in its own folder, and the cache is a hard link of it: runs of one workspace may begin at the same time, and each
- * has its own start, whichever becomes the cache.
+ * The session's copy is written, in its own folder, and the cache is a hard link of it: runs of one workspace
+ * may begin at the same time, and each has its own start, whichever becomes the cache.
  *
- * The old cache is removed first and not replaced: file systems may write a replacing file to the disk at once, and its removal would wait for
- * that. If the cache is lost in between, the next snapshot makes it again.
+ * The old cache is removed first and not replaced: file systems may write a replacing file to the disk at
+ * once, and its removal would wait for that. If the cache is lost in between, the next snapshot makes it
+ * again.
  */
 static int save_new(int folder_fd, int trees_fd, const char *name, const struct tree *tree, struct err *err)
 {

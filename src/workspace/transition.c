@@ -13,7 +13,8 @@
  *   5. Save `about` with the state `done`.
  *
  * If step 4 fails, the same changes are carried out backwards and the session is forgotten. If that fails too, and always for
- * the commits of a branch, the state stays `replacing`. Then the next bawn command calls transition_finish, which repeats steps 4 and 5 from the saved trees.
+ * the commits of a branch, the state stays `replacing`. Then the next bawn command calls transition_finish,
+ * which repeats steps 4 and 5 from the saved trees.
  *
  * Invariants:
  *
