@@ -309,6 +309,23 @@ static void note_sockets(struct plan *plan)
     }
 }
 
+/* PATH begins with its programs, which are not there: another python runs, without the packages, and does not say why. */
+static void note_environment(struct plan *plan)
+{
+    const struct policy *policy = plan->policy;
+    const char *path = text_variable(policy->request.environment, "VIRTUAL_ENV");
+    const struct fs_place *place = NULL;
+    struct err ignored;
+    if (path && *path == '/' &&
+        fs_resolve(policy->request.fs, path_clean(policy->arena, "/", path), &place, &ignored) == 0 &&
+        fs_kind(policy->request.fs, path_join(policy->arena, place->real, "pyvenv.cfg")) == FILE_REGULAR &&
+        decide_path(policy, place->real, NULL).access == ACCESS_NONE)
+        note_once(plan, arena_printf(policy->arena,
+                                     "the Python environment that you activated, %s, is not shown inside "
+                                     "(--read %s shows it)",
+                                     place->real, place->real));
+}
+
 /* Without the certificate file, programs fail for no visible reason. */
 static void note_certificates(struct plan *plan)
 {
@@ -439,6 +456,7 @@ void plan_add_notes(struct plan *plan)
     note_servers(plan);
     note_base_urls(plan);
     note_sockets(plan);
+    note_environment(plan);
     note_secrets(plan);
     note_kept_outside(plan);
     note_plain_leaks(plan);
