@@ -22,11 +22,19 @@ static const char *sign_of(const char *state)
     return "○";
 }
 
+static const char *state_text(const char *state)
+{
+    return strcmp(state, "waiting") == 0  ? "waiting for review"
+           : strcmp(state, "pruned") == 0 ? "too old to undo"
+           : *state                       ? state
+                                          : "running or with changes";
+}
+
 void session_add_state(struct html *page, const struct listed *listed)
 {
     const char *state = listed_state(listed);
     html_add(page, "<span class=\"state %s\"><span aria-hidden=true>%s</span> %s</span>", state,
-             sign_of(state), strcmp(state, "waiting") == 0 ? "waiting for review" : state);
+             sign_of(state), state_text(state));
 }
 
 static const char *short_path(struct visit *visit, const char *path)
@@ -108,7 +116,7 @@ static void add_filter(struct visit *visit, const char *text, const char *state)
              "<label>State <select name=state>",
              text);
     for (size_t i = 0; i < array_len(states); i++) {
-        const char *name = *states[i] ? states[i] : "all but those without effect";
+        const char *name = state_text(states[i]);
         if (strcmp(states[i], state) == 0)
             html_add(page, "<option value=\"%s\" selected>%s</option>", states[i], name);
         else

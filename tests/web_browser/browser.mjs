@@ -12,10 +12,10 @@ let context, page, seen;
 
 const orders = {
     // A browser without a past: light or dark, wide or narrow, with script or without.
-    async open({url, dark, width, script, quiet}) {
+    async open({url, dark, width, height, script, quiet}) {
         if (context)
             await context.close();
-        context = await browser.newContext({colorScheme: dark ? 'dark' : 'light', viewport: {width: width || 1200, height: 850},
+        context = await browser.newContext({colorScheme: dark ? 'dark' : 'light', viewport: {width: width || 1200, height: height || 850},
             javaScriptEnabled: script !== false, acceptDownloads: false});
         context.setDefaultTimeout(timeout);
         page = await context.newPage();
@@ -104,6 +104,8 @@ const orders = {
         return {title: await page.title()};
     },
     async texts({on}) { return {texts: await page.locator(on).allInnerTexts()}; },
+    async size({width, height}) { await page.setViewportSize({width, height}); return {}; },
+    async look({dark}) { await page.emulateMedia({colorScheme: dark ? 'dark' : 'light'}); return {}; },
     async shoot({file, whole}) { await page.screenshot({path: file, fullPage: Boolean(whole)}); return {}; },
     async width() { return {page: await page.evaluate(() => document.documentElement.scrollWidth), window: await page.evaluate(() => innerWidth)}; },
     async title() { return {title: await page.title()}; },
