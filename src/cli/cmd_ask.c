@@ -15,7 +15,7 @@ const char ask_usage[] = "bawn ask [--because TEXT] [--wait TIME] connect HOST[:
                          "\n"
                          "For programs inside: ask the person outside for a host, a port, a file, a\n"
                          "directory or a variable, and wait for the answer. Exit status 0 granted,\n"
-                         "3 refused, 4 nobody answered. Without words: what can be asked for, and what\n"
+                         "3 refused, 4 nobody answered. Without arguments: what can be asked for, and what\n"
                          "is open.\n"
                          "\n"
                          "A variable's value, and the content of a file that was given once, are printed.\n"

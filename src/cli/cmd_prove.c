@@ -36,7 +36,7 @@ const char prove_usage[] = "bawn prove [--json] [--follow] [--report FILE] [MODE
                            "  --json         print the results as JSON\n"
                            "  --follow       print each result as it comes; with --json one object per line\n"
                            "  --report FILE  write the results as one HTML page, too\n"
-                           "  --log-exec     attack a sandbox that records programs; it has one filter more\n"
+                           "  --log-exec     attack a sandbox that records programs; it has one more filter\n"
                            "\n"
                            "  bawn prove\n"
                            "  bawn prove --agent claude\n"

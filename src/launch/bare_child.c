@@ -289,7 +289,7 @@ _Noreturn void bare_run(const struct child *child)
         result = take_back_oom_score(&bare, &report.err);
     char all = HANDED_ALL;
     if (result == 0 && passing_send(child->control_fd, &all, 1, -1) < 0)
-        result = err_sys(&report.err, errno, "the supervisor is gone");
+        result = err_sys(&report.err, errno, "bawn outside the sandbox has ended");
     trace_point(launch.trace, "inside", "the walls, tried");
     if (result == 0)
         bare_init_run(&bare);

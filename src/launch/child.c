@@ -140,7 +140,7 @@ static int raise_walls(const struct child *child, struct launch *launch, struct 
         result = hand_over(child->control_fd, 'x', listener_fd, err);
     char all = HANDED_ALL;
     if (result == 0 && passing_send(child->control_fd, &all, 1, -1) < 0)
-        result = err_sys(err, errno, "the supervisor is gone");
+        result = err_sys(err, errno, "bawn outside the sandbox has ended");
     trace_point(launch->trace, "inside", "the walls, tried");
     return result;
 }

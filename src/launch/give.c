@@ -50,7 +50,7 @@ static int stay_opaque(pid_t parent, struct err *err)
 {
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
         getppid() != parent)
-        return err_set(err, "the supervisor is gone");
+        return err_set(err, "bawn outside the sandbox has ended");
     return 0;
 }
 

@@ -138,10 +138,10 @@ int handover_receive(int socket_fd, struct arena *arena, struct launch *launch, 
 {
     struct head head;
     if (!receive_all(socket_fd, &head, sizeof(head)))
-        return err_set(err, "the supervisor is gone");
+        return err_set(err, "bawn outside the sandbox has ended");
     char *bytes = arena_room(arena, head.size);
     if (!receive_all(socket_fd, bytes, head.size))
-        return err_set(err, "the supervisor is gone");
+        return err_set(err, "bawn outside the sandbox has ended");
     const char *at = bytes;
     struct operations *operations = arena_new(arena, struct operations);
     *operations = head.operations;

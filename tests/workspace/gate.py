@@ -1,4 +1,4 @@
-"""What an apply holds back, since it would run on the host."""
+"""What an apply holds back, since it could run on your machine."""
 import json
 import os
 import shutil
@@ -25,7 +25,7 @@ RISKY = {
 }
 
 
-@claim("apply holds back what would run on the host, and says why of each")
+@claim("apply holds back what could run on your machine, and says why of each")
 def test_risky(place):
     project = Project(place, "gate")
     script = "".join(f"mkdir -p $(dirname '{name}'); echo '{text}' >'{name}'\n" for name, text in RISKY.items())
