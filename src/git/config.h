@@ -54,6 +54,13 @@ const char *git_setting_name(struct arena *arena, const struct git_setting *sett
 /* Does git run, load or follow something because of this setting? Names of programs, hooks, further files. */
 bool git_setting_runs(const struct git_setting *setting);
 
+/*
+ * address.c: would a push or a fetch reach a repository of this machine because of this setting, which is one of these? What git runs there is what
+ * lies there. An address that is among the trusted ones may stand behind the name of a remote.
+ */
+bool git_setting_leads_here(const git_setting_list *settings, const git_setting_list *trusted,
+                            const struct git_setting *setting);
+
 /* What the value of a setting is, as far as it may be a path. */
 enum git_value {
     GIT_VALUE_PLAIN,

@@ -106,6 +106,8 @@ static const struct {
     {"core", "attributesfile", GIT_VALUE_PATH},
     {"core", "alternaterefscommand", GIT_VALUE_COMMAND},
     {"sequence", "editor", GIT_VALUE_COMMAND},
+    {"rebase", "instructionformat",
+     GIT_VALUE_PLAIN}, /* "%n" begins a line of the list, "exec …" for example */
     {"pager", "*", GIT_VALUE_COMMAND},
     {"alias", "*", GIT_VALUE_COMMAND},
     {"filter", "*", GIT_VALUE_COMMAND},

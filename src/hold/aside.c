@@ -284,29 +284,17 @@ static bool swap(int from_fd, const char *from, int parent_fd, const struct file
     return false;
 }
 
-/*
- * Puts the new file in its place under git's own lock, NAME.lock, which it takes in one step by its name: no git begins a change meanwhile, and none is
- * lost. The lock lasts for a few system calls. Where somebody has it, who then makes a newer file, it is done without: what the command leaves as a
- * lock keeps nothing from being judged. Returns 1 where `waiting` is the expected one now, 0 where it is gone.
- */
-static int exchange(struct arena *arena, int waiting_fd, const char *waiting, int parent_fd,
-                    const struct file_content *expected, const struct file_content *put)
+/* Returns 1 where `waiting` is the expected one now, 0 where it is gone. */
+static int exchange(int waiting_fd, const char *waiting, int parent_fd, const struct file_content *expected,
+                    const struct file_content *put)
 {
-    const char *lock = arena_printf(arena, "%s.lock", path_name(expected->path));
     struct stat made;
     int errnum = 0;
     if (make_waiting(waiting_fd, waiting, parent_fd, put, &made) < 0)
         return errno == ENOENT ? 0 : -1;
-    bool is_locked = renameat2(waiting_fd, waiting, parent_fd, lock, RENAME_NOREPLACE) == 0;
-    if (!is_locked && errno == EXDEV)
-        errnum = EXDEV;
-    int from_fd = is_locked ? parent_fd : waiting_fd;
-    const char *from = is_locked ? lock : waiting;
-    bool is_done = !errnum && swap(from_fd, from, parent_fd, expected, &made, &errnum);
-    if (is_done && is_locked && renameat2(parent_fd, lock, waiting_fd, waiting, RENAME_NOREPLACE) < 0)
-        errnum = errno;
-    if (!is_done && is_object(from_fd, from, made.st_dev, made.st_ino))
-        unlinkat(from_fd, from, 0);
+    bool is_done = swap(waiting_fd, waiting, parent_fd, expected, &made, &errnum);
+    if (!is_done && is_object(waiting_fd, waiting, made.st_dev, made.st_ino))
+        unlinkat(waiting_fd, waiting, 0);
     errno = errnum;
     return is_done ? 1 : errnum ? -1 : 0;
 }
@@ -318,10 +306,10 @@ int aside_replace(struct arena *arena, int session_fd, const struct file_content
     auto_fd int parent_fd = open_parent_absolute(path);
     if (!waiting || parent_fd < 0 || directories_allow_owner(parent_fd, S_IRWXU) < 0)
         return err_sys(err, errno, "cannot exchange %s for another file", path);
-    int waiting_fd = session_fd, result = exchange(arena, waiting_fd, waiting, parent_fd, expected, put);
+    int waiting_fd = session_fd, result = exchange(waiting_fd, waiting, parent_fd, expected, put);
     if (result < 0 && errno == EXDEV) {
         waiting_fd = parent_fd;
-        result = exchange(arena, waiting_fd, waiting, parent_fd, expected, put);
+        result = exchange(waiting_fd, waiting, parent_fd, expected, put);
     }
     if (result < 0)
         return err_sys(err, errno, "cannot exchange %s for another file", path);

@@ -55,12 +55,13 @@ struct kept_place {
 
 /* Settings of git's that were taken out of a file, and that a person may add. */
 struct addition {
-    size_t operation;   /* of the frozen path */
-    const char *path;   /* of the file */
-    const char *shown;  /* the settings with their values: any bytes */
-    struct bytes text;  /* what is added */
-    const char *notice; /* is said at the end, unless they are added */
-    unsigned question;  /* the asker's own number for it */
+    size_t operation;     /* of the frozen path */
+    const char *path;     /* of the file */
+    const char *shown;    /* the settings with their values: any bytes */
+    struct bytes text;    /* what is added */
+    struct bytes instead; /* what then goes */
+    const char *notice;   /* is said at the end, unless they are added */
+    unsigned question;    /* the asker's own number for it */
 };
 
 /* Who hears at once of what happens to frozen files. NULL: nobody. */

@@ -7,8 +7,9 @@
  * command can open or replace before git renames it. So its content decides, setting by setting:
  *
  *   1. A setting by which git runs nothing new stays, whoever wrote it.
- *   2. A setting by which git would run something new is taken out. The file as it was written is held aside, and the user is asked at once whether
- *      the setting shall be added. Only what was read here, and shown, is ever added.
+ *   2. A setting by which git would run something new is taken out, and an earlier one that gave way to it comes back. The file as it was written is
+ *      held aside, and the user is asked at once whether the setting shall be added. Only what was read here, and shown, is ever added, and only what
+ *      came back for it gives way.
  *   3. A file that cannot be understood, a link, and a file that is no configuration (a hook) are held aside as a whole. The file that bawn
  *      left there last stands again.
  *   4. What stands at the path afterwards was written by bawn in the session's folder, which nothing inside can see, and takes its place in one
@@ -51,18 +52,32 @@ static void name_others(struct arena *arena, const git_setting_list *settings, c
 
 /* How a configuration differs from the one that bawn left there. */
 struct difference {
-    bool is_clear;      /* both were understood */
-    bool is_rest_known; /* without what runs, it sets what bawn left there, and nothing else */
-    size_t runs;        /* new settings by which git would run something */
-    const char *names;  /* of these, or of all that differ where there are none */
-    const char *shown;  /* these with their values, for a person */
-    struct bytes rest;  /* the file without them */
-    struct bytes alone; /* they alone */
+    bool is_clear;        /* both were understood */
+    bool is_rest_known;   /* without what runs, it sets what bawn left there, and nothing else */
+    size_t runs;          /* new settings by which git would run something */
+    const char *names;    /* of these, or of all that differ where there are none */
+    const char *shown;    /* these with their values, for a person */
+    struct bytes rest;    /* the file without them */
+    struct bytes alone;   /* they alone */
+    struct bytes instead; /* earlier ones of the same names, which gave way to them and are in `rest` */
 };
 
 static struct bytes keep(struct arena *arena, const struct buf *text)
 {
     return bytes_of(arena_copy(arena, buf_text(text), text->size), text->size);
+}
+
+static bool runs(const git_setting_list *old, const git_setting_list *settings,
+                 const struct git_setting *setting)
+{
+    return git_setting_runs(setting) || git_setting_leads_here(settings, old, setting);
+}
+
+/* Would git run something by this setting, and did not by the old ones? */
+static bool runs_anew(const git_setting_list *old, const git_setting_list *settings,
+                      const struct git_setting *setting)
+{
+    return runs(old, settings, setting) && !(git_setting_list_has(old, setting) && runs(old, old, setting));
 }
 
 /* Is this what is left of the settings once those that run are out? */
@@ -71,7 +86,7 @@ static bool is_rest(struct arena *arena, struct bytes text, const git_setting_li
     git_setting_list found = {0};
     bool is_right = git_setting_list_read(arena, text.at, text.size, &found) == 0 && found.count == wanted;
     vec_each (const struct git_setting, setting, &found)
-        is_right &= !git_setting_runs(setting) || git_setting_list_has(old, setting);
+        is_right &= !runs_anew(old, &found, setting);
     vec_free(&found);
     return is_right;
 }
@@ -82,36 +97,75 @@ static bool is_same(struct git_setting *one, const struct git_setting *other)
     return git_setting_list_has(&single, other);
 }
 
-static void take_apart(struct arena *arena, const git_setting_list *old, const git_setting_list *new,
-                       struct bytes text, struct difference *difference)
+/* Is it an earlier setting that gave way to one that is taken out? */
+static bool gave_way(const struct git_setting *earlier, const git_setting_list *new,
+                     const git_setting_list *running)
 {
-    git_setting_list running = {0};
-    auto_buf struct buf names = {0}, shown = {0}, rest = {0}, alone = {0};
-    size_t named = 0, same = 0;
+    vec_each (const struct git_setting, setting, running) {
+        if (strcmp(setting->section, earlier->section) == 0 && strcmp(setting->name, earlier->name) == 0 &&
+            strcmp(setting->subsection, earlier->subsection) == 0)
+            return !git_setting_list_has(new, earlier);
+    }
+    return false;
+}
+
+/* Without what is taken out, and with what comes back for it: is it what bawn left there, setting by setting? */
+static bool is_as_before(const git_setting_list *old, const git_setting_list *new,
+                         const git_setting_list *running)
+{
+    size_t at = 0;
+    bool is_same_so_far = true;
     vec_each (const struct git_setting, setting, new) {
-        if (!git_setting_runs(setting) || git_setting_list_has(old, setting)) {
-            same += same < old->count && is_same(&old->at[same], setting);
+        if (runs_anew(old, new, setting))
             continue;
-        }
+        while (at < old->count && gave_way(&old->at[at], new, running))
+            at++;
+        is_same_so_far &= at < old->count && is_same(&old->at[at], setting);
+        at++;
+    }
+    while (at < old->count && gave_way(&old->at[at], new, running))
+        at++;
+    return is_same_so_far && at == old->count;
+}
+
+static void take_apart(struct arena *arena, const git_setting_list *old, struct bytes old_text,
+                       const git_setting_list *new, struct bytes text, struct difference *difference)
+{
+    git_setting_list running = {0}, back = {0};
+    auto_buf struct buf names = {0}, shown = {0}, rest = {0}, alone = {0}, instead = {0};
+    size_t named = 0;
+    vec_each (const struct git_setting, setting, new) {
+        if (!runs_anew(old, new, setting))
+            continue;
         vec_push(&running, *setting);
         buf_printf(&shown, "%s%s = %s", shown.size ? ", " : "", git_setting_name(arena, setting),
                    setting->value);
+    }
+    vec_each (const struct git_setting, setting, old) {
+        if (gave_way(setting, new, &running))
+            vec_push(&back, *setting);
     }
     name_others(arena, running.count ? &running : new, old, &named, &names);
     if (!named)
         name_others(arena, old, new, &named, &names);
     if (named > MOST_NAMED)
         buf_printf(&names, " and %zu more", named - MOST_NAMED);
+    git_setting_list_copy(&back, old_text.at, &instead);
     git_setting_list_cut(&running, text.at, text.size, &rest);
+    if (rest.size && instead.size && buf_text(&rest)[rest.size - 1] != '\n')
+        buf_add_char(&rest, '\n');
+    buf_add(&rest, buf_text(&instead), instead.size);
     git_setting_list_copy(&running, text.at, &alone);
     *difference = (struct difference){.runs = running.count,
                                       .names = arena_str(arena, buf_text(&names)),
                                       .shown = arena_str(arena, buf_text(&shown)),
                                       .rest = keep(arena, &rest),
-                                      .alone = keep(arena, &alone)};
-    difference->is_rest_known = same == old->count && new->count == same + running.count;
-    difference->is_clear = is_rest(arena, difference->rest, old, new->count - running.count);
+                                      .alone = keep(arena, &alone),
+                                      .instead = keep(arena, &instead)};
+    difference->is_rest_known = is_as_before(old, new, &running);
+    difference->is_clear = is_rest(arena, difference->rest, old, new->count - running.count + back.count);
     vec_free(&running);
+    vec_free(&back);
 }
 
 static struct difference compare(struct arena *arena, const struct file_content *before,
@@ -121,7 +175,7 @@ static struct difference compare(struct arena *arena, const struct file_content 
     git_setting_list old = {0}, new = {0};
     bool has_old = !before || read_settings(arena, before, &old);
     if (has_old && read_settings(arena, after, &new))
-        take_apart(arena, &old, &new, after->bytes, &difference);
+        take_apart(arena, &old, before ? before->bytes : (struct bytes){0}, &new, after->bytes, &difference);
     vec_free(&old);
     vec_free(&new);
     return difference;
@@ -149,18 +203,35 @@ static void remember(struct hold *hold, struct frozen *frozen, const struct file
     vec_push(&frozen->before, *left);
 }
 
-/* Puts it in the place of the file. Returns as aside_replace(). */
+/*
+ * Takes git's own lock: no git begins a change meanwhile, and none is lost. It lasts for a few system calls. Where somebody has it, who then makes a
+ * newer file, it is done without: what the command leaves as a lock keeps nothing from being judged. The lock is a stub: if bawn is killed while it
+ * has the lock, the next bawn knows it by its record and by its content, which no lock of git's has, and removes it.
+ */
+static struct stubs lock_as_git(const struct hold *hold, const char *path)
+{
+    struct stubs lock = {.arena = hold->arena, .folder = hold->stubs.folder};
+    struct err ignored;
+    (void)!stubs_hold(&lock, arena_printf(hold->arena, "%s.lock", path), false, ".\n", &ignored);
+    return lock;
+}
+
+/* Puts it in the place of the file, while git's lock is taken. Returns as aside_replace(). */
 static int put(struct hold *hold, const struct file_content *file, const struct file_content *content,
                bool holds, struct err *err)
 {
     int session_fd = hold->session->folder_fd;
     bool is_file = content && S_ISREG(content->mode) && bytes_known(content->bytes);
+    struct stubs lock = lock_as_git(hold, file->path);
     int result = is_file ? aside_replace(hold->arena, session_fd, file, content, holds, err) : -1;
-    if (result >= 0 || !holds)
-        return result;
-    *err = (struct err){0};
-    result = aside_move(hold->arena, session_fd, file->path, err);
-    return result < 0 || (content && content_restore(content, err) < 0) ? -1 : result ? result : 1;
+    if (result < 0 && holds) {
+        *err = (struct err){0};
+        result = aside_move(hold->arena, session_fd, file->path, err);
+        if (result >= 0)
+            result = content && content_restore(content, err) < 0 ? -1 : result ? result : 1;
+    }
+    stubs_release(&lock);
+    return result;
 }
 
 static void say_not_held(struct hold *hold, const char *path, const struct err *err)
@@ -202,12 +273,13 @@ static bool ask(struct hold *hold, const struct frozen *frozen, const struct fil
     struct arena *arena = hold->arena;
     if (!hold->person.ask || strlen(difference->shown) > LONGEST_SHOWN)
         return false;
-    struct bytes alone = difference->alone;
+    struct bytes alone = difference->alone, instead = difference->instead;
     vec_push(&hold->additions,
              (struct addition){.operation = frozen->operation,
                                .path = arena_str(arena, file->path),
                                .shown = arena_str(arena, difference->shown),
                                .text = bytes_of(arena_copy(arena, alone.at, alone.size), alone.size),
+                               .instead = bytes_of(arena_copy(arena, instead.at, instead.size), instead.size),
                                .notice = notice});
     return hold->person.ask(hold->person.context, hold->additions.count - 1);
 }
@@ -292,6 +364,25 @@ void hold_decide_replaced(struct hold *hold, struct frozen *frozen, const struct
         say_not_held(hold, now.path, &err);
 }
 
+/* The text without those of its settings that the other text has. */
+static struct bytes without(struct arena *arena, struct bytes text, struct bytes gone)
+{
+    git_setting_list all = {0}, named = {0}, cut = {0};
+    auto_buf struct buf out = {0};
+    if (git_setting_list_read(arena, text.at, text.size, &all) == 0 &&
+        git_setting_list_read(arena, gone.at, gone.size, &named) == 0) {
+        vec_each (const struct git_setting, setting, &all) {
+            if (git_setting_list_has(&named, setting))
+                vec_push(&cut, *setting);
+        }
+    }
+    git_setting_list_cut(&cut, text.at, text.size, &out);
+    vec_free(&all);
+    vec_free(&named);
+    vec_free(&cut);
+    return keep(arena, &out);
+}
+
 /* The text with the settings at its end, if git reads it as that. */
 static bool add_to(struct arena *arena, struct bytes text, struct bytes added, struct bytes *ret_both)
 {
@@ -341,7 +432,7 @@ int hold_add_settings(struct hold *hold, size_t number, struct err *err)
         }
         with = now;
         if (!S_ISREG(now.mode) || !bytes_known(now.bytes) ||
-            !add_to(&arena, now.bytes, addition.text, &with.bytes))
+            !add_to(&arena, without(&arena, now.bytes, addition.instead), addition.text, &with.bytes))
             return err_set(err, "the settings cannot be added to %s as it is now", addition.path);
         with.length = with.bytes.size;
         with.mode = before->mode;

@@ -25,6 +25,7 @@ TEST(settings_that_run_something)
                                               {"lfs", "customtransfer.x", "path", ""},
                                               {"lfs", "extension.x", "smudge", ""},
                                               {"svn", "", "authorsprog", ""},
+                                              {"rebase", "", "instructionformat", "%s"},
                                               {"remote", "x", "annex-shell-command", ""}};
     static const struct git_setting does_not[] = {{"core", "", "bare", ""},
                                                   {"user", "", "name", ""},
@@ -35,6 +36,59 @@ TEST(settings_that_run_something)
         CHECK(git_setting_runs(&runs[i]));
     for (size_t i = 0; i < array_len(does_not); i++)
         CHECK(!git_setting_runs(&does_not[i]));
+}
+
+/* Does the last setting of a text lead here, where this setting of it is trusted? */
+static bool leads_here(const char *text, int trusted)
+{
+    git_setting_list all = {0}, known = {0};
+    CHECK_INT(git_setting_list_read(&arena, text, strlen(text), &all), 0);
+    if (trusted >= 0)
+        vec_push(&known, all.at[trusted]);
+    bool leads = git_setting_leads_here(&all, &known, &all.at[all.count - 1]);
+    vec_free(&all);
+    vec_free(&known);
+    return leads;
+}
+
+TEST(addresses_of_this_machine)
+{
+    static const char *const here[] = {"",        "x",     "./x",        "../x",        "/x/y",
+                                       "x/y:z",   "./a:b", "file:///x",  "~/x",         "ext::x y",
+                                       "ext://x", "fd::3", "gcrypt::/x", "HTTPS://x/y", "host::x",
+                                       ".",       "..",    "x://host/y", ":://x",       "file:////x"};
+    static const char *const elsewhere[] = {"https://x/y",  "http://x/y",   "ssh://x/y", "git://x/y",
+                                            "git@host:x/y", "host:x",       "host:/x",   "[h:22]:x",
+                                            "ftp://x/y",    "git+ssh://x/y"};
+    static const char *const places[] = {"[remote \"o\"]\nurl", "[remote \"o\"]\npushurl",
+                                         "[submodule \"s\"]\nurl", "[remote \"o\"]\nlfsurl",
+                                         "[svn-remote \"svn\"]\nurl"};
+    for (size_t i = 0; i < array_len(places); i++) {
+        for (size_t j = 0; j < array_len(here); j++)
+            CHECK(leads_here(arena_printf(&arena, "%s = \"%s\"\n", places[i], here[j]), -1));
+        for (size_t j = 0; j < array_len(elsewhere); j++)
+            CHECK(!leads_here(arena_printf(&arena, "%s = \"%s\"\n", places[i], elsewhere[j]), -1));
+    }
+}
+
+TEST(names_of_remotes)
+{
+    static const char remote[] = "[remote \"o/p\"]\nurl = https://x\n",
+                      local[] = "[remote \"o\"]\nurl = ../x\n";
+    static const char *const names[] = {"[branch \"m\"]\nremote", "[branch \"m\"]\npushRemote",
+                                        "[remote]\npushDefault"};
+    for (size_t i = 0; i < array_len(names); i++) {
+        CHECK(leads_here(arena_printf(&arena, "%s = o\n", names[i]), -1));
+        CHECK(leads_here(arena_printf(&arena, "[remote \"o\"]\nfetch = x\n%s = o\n", names[i]), -1));
+        CHECK(leads_here(arena_printf(&arena, "%s%s = o\n", local, names[i]), -1));
+        CHECK(leads_here(arena_printf(&arena, "%s%s = o\n", remote, names[i]), 0));
+        CHECK(!leads_here(arena_printf(&arena, "%s%s = o\n", local, names[i]), 0));
+        CHECK(!leads_here(arena_printf(&arena, "%s%s = o/p\n", remote, names[i]), -1));
+        CHECK(!leads_here(arena_printf(&arena, "%s = .\n", names[i]), -1));
+        CHECK(!leads_here(arena_printf(&arena, "%s = git@host:x\n", names[i]), -1));
+    }
+    CHECK(!leads_here("[branch \"m\"]\nmerge = refs/heads/m\n", -1));
+    CHECK(!leads_here("[branch \"m\"]\nvscode-merge-base = o/m\n", -1));
 }
 
 /* The text without each setting that runs something, and these as a text of their own. */
