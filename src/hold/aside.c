@@ -284,15 +284,21 @@ static bool swap(int from_fd, const char *from, int parent_fd, const struct file
     return false;
 }
 
-/* Returns 1 where `waiting` is the expected one now, 0 where it is gone. */
+/*
+ * Puts the new file in its place under git's own lock: no git begins a change meanwhile, and none is lost. Where somebody has it, who then makes a newer
+ * file, it is done without: what the command leaves as a lock keeps nothing from being judged. Returns 1 where `waiting` is the expected one
+ * now, 0 where it is gone.
+ */
 static int exchange(int waiting_fd, const char *waiting, int parent_fd, const struct file_content *expected,
-                    const struct file_content *put)
+                    const struct file_content *put, const struct stub_lock *lock)
 {
     struct stat made;
     int errnum = 0;
     if (make_waiting(waiting_fd, waiting, parent_fd, put, &made) < 0)
         return errno == ENOENT ? 0 : -1;
+    stub_lock_take(lock);
     bool is_done = swap(waiting_fd, waiting, parent_fd, expected, &made, &errnum);
+    stub_lock_release(lock);
     if (!is_done && is_object(waiting_fd, waiting, made.st_dev, made.st_ino))
         unlinkat(waiting_fd, waiting, 0);
     errno = errnum;
@@ -300,16 +306,16 @@ static int exchange(int waiting_fd, const char *waiting, int parent_fd, const st
 }
 
 int aside_replace(struct arena *arena, int session_fd, const struct file_content *expected,
-                  const struct file_content *put, bool holds, struct err *err)
+                  const struct file_content *put, const struct stub_lock *lock, bool holds, struct err *err)
 {
     const char *path = expected->path, *waiting = inert_name(arena, path_name(path));
     auto_fd int parent_fd = open_parent_absolute(path);
     if (!waiting || parent_fd < 0 || directories_allow_owner(parent_fd, S_IRWXU) < 0)
         return err_sys(err, errno, "cannot exchange %s for another file", path);
-    int waiting_fd = session_fd, result = exchange(waiting_fd, waiting, parent_fd, expected, put);
+    int waiting_fd = session_fd, result = exchange(waiting_fd, waiting, parent_fd, expected, put, lock);
     if (result < 0 && errno == EXDEV) {
         waiting_fd = parent_fd;
-        result = exchange(waiting_fd, waiting, parent_fd, expected, put);
+        result = exchange(waiting_fd, waiting, parent_fd, expected, put, lock);
     }
     if (result < 0)
         return err_sys(err, errno, "cannot exchange %s for another file", path);

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "hold/content.h"
+#include "hold/stub.h"
 
 /*
  * Takes the file, link or directory away from its path. Returns 1, 0 where nothing is there (any more), -1 on failure. What cannot be moved (no
@@ -18,13 +19,14 @@ enum { ASIDE_RENAMED = 2 };
 int aside_move(struct arena *arena, int session_fd, const char *path, struct err *err) must_check;
 
 /*
- * Puts a file in the place of another one, in one step: nobody finds the path empty, or the new file before it is whole. What stood there goes into the
+ * Puts a file in the place of another one, in one step and under the lock: nobody finds the path empty, or the new file before it is whole. What stood there goes into the
  * session's folder; unless it `holds`, it is removed, for what differs in nothing. Returns 1, and 0 where another object than
  * `expected` stands there by now, or other bytes: that stays. Where it lies neither below held/ nor at its path, returns ASIDE_RENAMED and says where in *err.
  * After a failure it is as it was: not every file system can exchange two files.
  */
 int aside_replace(struct arena *arena, int session_fd, const struct file_content *expected,
-                  const struct file_content *put, bool holds, struct err *err) must_check;
+                  const struct file_content *put, const struct stub_lock *lock, bool holds, struct err *err)
+    must_check;
 
 struct held {
     const char *path;   /* that it had, absolute */

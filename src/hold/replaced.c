@@ -203,35 +203,22 @@ static void remember(struct hold *hold, struct frozen *frozen, const struct file
     vec_push(&frozen->before, *left);
 }
 
-/*
- * Takes git's own lock: no git begins a change meanwhile, and none is lost. It lasts for a few system calls. Where somebody has it, who then makes a
- * newer file, it is done without: what the command leaves as a lock keeps nothing from being judged. The lock is a stub: if bawn is killed while it
- * has the lock, the next bawn knows it by its record and by its content, which no lock of git's has, and removes it.
- */
-static struct stubs lock_as_git(const struct hold *hold, const char *path)
-{
-    struct stubs lock = {.arena = hold->arena, .folder = hold->stubs.folder};
-    struct err ignored;
-    (void)!stubs_hold(&lock, arena_printf(hold->arena, "%s.lock", path), false, ".\n", &ignored);
-    return lock;
-}
-
-/* Puts it in the place of the file, while git's lock is taken. Returns as aside_replace(). */
+/* Puts it in the place of the file. Returns as aside_replace(). */
 static int put(struct hold *hold, const struct file_content *file, const struct file_content *content,
                bool holds, struct err *err)
 {
-    int session_fd = hold->session->folder_fd;
-    bool is_file = content && S_ISREG(content->mode) && bytes_known(content->bytes);
-    struct stubs lock = lock_as_git(hold, file->path);
-    int result = is_file ? aside_replace(hold->arena, session_fd, file, content, holds, err) : -1;
-    if (result < 0 && holds) {
-        *err = (struct err){0};
-        result = aside_move(hold->arena, session_fd, file->path, err);
-        if (result >= 0)
-            result = content && content_restore(content, err) < 0 ? -1 : result ? result : 1;
+    int session_fd = hold->session->folder_fd, result = -1;
+    if (content && S_ISREG(content->mode) && bytes_known(content->bytes)) {
+        struct stub_lock lock =
+            stub_lock_begin(&hold->stubs, arena_printf(hold->arena, "%s.lock", file->path));
+        result = aside_replace(hold->arena, session_fd, file, content, &lock, holds, err);
+        stub_lock_end(&lock);
     }
-    stubs_release(&lock);
-    return result;
+    if (result >= 0 || !holds)
+        return result;
+    *err = (struct err){0};
+    result = aside_move(hold->arena, session_fd, file->path, err);
+    return result < 0 || (content && content_restore(content, err) < 0) ? -1 : result ? result : 1;
 }
 
 static void say_not_held(struct hold *hold, const char *path, const struct err *err)

@@ -19,7 +19,7 @@
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 
-enum { RECORD_LONGEST = PATH_LONGEST + 256, CONTENT_LONGEST = 16, TEMPORARY_LONGEST = 32 };
+enum { RECORD_LONGEST = PATH_LONGEST + 256, CONTENT_LONGEST = 16 };
 
 /* A stub is made under a temporary name: its record is complete before the stub gets its real name. */
 struct record {
@@ -78,11 +78,11 @@ static bool read_record(int fd, struct record *ret_record)
 }
 
 /* The temporary name of a stub. It follows from the record's name, so that a later bawn can find it. */
-static void temporary_name(const char *path, char ret_name[TEMPORARY_LONGEST])
+static void temporary_name(const char *path, char ret_name[STUB_NAME_SIZE])
 {
     char hash[SHA256_HEX_SIZE];
     sha256_hex(path, strlen(path), hash);
-    snprintf(ret_name, TEMPORARY_LONGEST, "bawn-stub-%.16s", hash);
+    snprintf(ret_name, STUB_NAME_SIZE, "bawn-stub-%.16s", hash);
 }
 
 /* Is this still the stub, unchanged? An inode of 0 matches any. */
@@ -119,7 +119,7 @@ static bool remove_name(int parent_fd, const char *name, struct record *record)
 /* Removes the stub under both its names. Returns whether something went. */
 static bool remove_stub(struct record *record)
 {
-    char temporary[TEMPORARY_LONGEST];
+    char temporary[STUB_NAME_SIZE];
     temporary_name(record->path, temporary);
     auto_fd int parent_fd = open_parent_absolute(record->path);
     if (parent_fd < 0) {
@@ -153,15 +153,11 @@ static int make_temporary(int parent_fd, const char *name, struct record *record
     return 0;
 }
 
-/* Returns 1 if the path exists now, 0 if this user cannot make anything there. */
-static int make_stub(int record_fd, struct record *record, struct err *err)
+/* Records the stub and makes it under its temporary name. Returns 1, 0 if this user cannot make anything there. */
+static int prepare_stub(int record_fd, int parent_fd, const char *temporary, struct record *record,
+                        struct err *err)
 {
-    auto_fd int parent_fd = open_parent_absolute(record->path);
-    char temporary[TEMPORARY_LONGEST];
-    temporary_name(record->path, temporary);
     record->device = record->inode = 0;
-    if (parent_fd < 0)
-        return errno == EACCES ? 0 : err_sys(err, errno, "cannot make a stub for %s", record->path);
     if (write_record(record_fd, record, err) < 0)
         return -1;
     remove_stub(record); /* a half-made one of a killed session */
@@ -175,6 +171,20 @@ static int make_stub(int record_fd, struct record *record, struct err *err)
         remove_stub(record);
         return -1;
     }
+    return 1;
+}
+
+/* Returns 1 if the path exists now, 0 if this user cannot make anything there. */
+static int make_stub(int record_fd, struct record *record, struct err *err)
+{
+    auto_fd int parent_fd = open_parent_absolute(record->path);
+    char temporary[STUB_NAME_SIZE];
+    temporary_name(record->path, temporary);
+    if (parent_fd < 0)
+        return errno == EACCES ? 0 : err_sys(err, errno, "cannot make a stub for %s", record->path);
+    int result = prepare_stub(record_fd, parent_fd, temporary, record, err);
+    if (result <= 0)
+        return result;
     if (renameat2(parent_fd, temporary, parent_fd, path_name(record->path), RENAME_NOREPLACE) == 0)
         return 1;
     int why = errno;
@@ -265,11 +275,66 @@ void stubs_release(struct stubs *stubs)
     vec_free(&stubs->held);
 }
 
+struct stub_lock stub_lock_begin(const struct stubs *stubs, const char *path)
+{
+    struct stub_lock lock = {.path = path, .folder = stubs->folder, .record_fd = -1, .parent_fd = -1};
+    struct record record = {.content = ".\n"}, earlier;
+    struct err ignored;
+    sha256_hex(path, strlen(path), lock.key);
+    temporary_name(path, lock.temporary);
+    auto_fd int folder_fd = strlen(path) < sizeof(record.path) ? records_lock(stubs->folder, &ignored) : -1;
+    if (folder_fd < 0)
+        return lock;
+    snprintf(record.path, sizeof(record.path), "%s", path);
+    auto_fd int parent_fd = open_parent_absolute(path);
+    auto_fd int fd = openat(folder_fd, lock.key, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0 || parent_fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
+        return lock; /* another session has it for a moment */
+    if (read_record(fd, &earlier))
+        remove_stub(&earlier); /* that of a killed session */
+    if (prepare_stub(fd, parent_fd, lock.temporary, &record, &ignored) <= 0) {
+        unlinkat(folder_fd, lock.key, 0);
+        return lock;
+    }
+    lock.device = record.device;
+    lock.inode = record.inode;
+    lock.parent_fd = fd_take(&parent_fd);
+    lock.record_fd = fd_take(&fd);
+    return lock;
+}
+
+void stub_lock_take(const struct stub_lock *lock)
+{
+    if (lock->parent_fd >= 0)
+        (void)!renameat2(lock->parent_fd, lock->temporary, lock->parent_fd, path_name(lock->path),
+                         RENAME_NOREPLACE);
+}
+
+void stub_lock_release(const struct stub_lock *lock)
+{
+    struct stat status;
+    const char *name = path_name(lock->path);
+    if (lock->parent_fd >= 0 && fstatat(lock->parent_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        status.st_ino == lock->inode && status.st_dev == lock->device)
+        unlinkat(lock->parent_fd, name, 0);
+}
+
+void stub_lock_end(struct stub_lock *lock)
+{
+    struct err ignored;
+    struct record record;
+    auto_fd int folder_fd = lock->record_fd >= 0 ? records_lock(lock->folder, &ignored) : -1;
+    if (folder_fd >= 0)
+        finish(folder_fd, lock->key, lock->record_fd, &record);
+    fd_close(lock->record_fd);
+    fd_close(lock->parent_fd);
+}
+
 void stubs_each(const char *folder, stubs_seen *seen, void *context)
 {
     auto_dir DIR *records = opendir(folder);
     for (struct dirent *entry; records && (entry = readdir(records));) {
-        char temporary[TEMPORARY_LONGEST], path[PATH_LONGEST + TEMPORARY_LONGEST];
+        char temporary[STUB_NAME_SIZE], path[PATH_LONGEST + STUB_NAME_SIZE];
         struct record record;
         if (*entry->d_name == '.')
             continue;

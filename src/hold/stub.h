@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/vec.h"
 
 struct stub {
@@ -41,6 +42,24 @@ int stubs_hold(struct stubs *stubs, const char *path, bool is_directory, const c
 
 /* Releases all, and removes those that no other session relies on. */
 void stubs_release(struct stubs *stubs);
+
+enum { STUB_NAME_SIZE = 32 };
+
+/*
+ * A stub as a lock that other programs respect, NAME.lock for a moment: git's own. It is recorded and made before it is taken, so that it stands for
+ * a few system calls only. If bawn is killed meanwhile, the next bawn removes it: no lock of git's has its content. Where
+ * somebody has the lock, or another session is about to take it, nothing is taken.
+ */
+struct stub_lock {
+    const char *path, *folder;
+    char key[SHA256_HEX_SIZE], temporary[STUB_NAME_SIZE];
+    int record_fd, parent_fd; /* -1: there is none to take */
+    uint64_t device, inode;
+};
+struct stub_lock stub_lock_begin(const struct stubs *stubs, const char *path);
+void stub_lock_take(const struct stub_lock *lock);
+void stub_lock_release(const struct stub_lock *lock);
+void stub_lock_end(struct stub_lock *lock);
 
 /* Calls `seen` for each stub of any session of this user, with its inode. An inode of 0: it may be about to be made. */
 typedef void stubs_seen(void *context, const char *path, uint64_t device, uint64_t inode);
