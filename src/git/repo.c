@@ -362,7 +362,7 @@ void git_find(struct fsview *fs, const char *root, const struct git_user *user, 
 
 const char *git_stub_content(const char *name)
 {
-    return strcmp(name, "commondir") == 0 ? ".\n" : "";
+    return strcmp(name, "commondir") == 0 ? "./\n" : ""; /* with "." alone, libgit2 finds no repository */
 }
 
 void git_repo_free(struct git_repo *repo)

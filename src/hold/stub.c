@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "git/repo.h"
 #include "hold/records.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
@@ -64,6 +65,7 @@ static bool read_record(int fd, struct record *ret_record)
     if (size <= 0 || memchr(text, '\0', (size_t)size))
         return false;
     text[size] = '\0';
+    const char *stub_content = git_stub_content("commondir");
     const char *at = text + strlen("d . ");
     struct record record = {0};
     if (size < (ssize_t)strlen("d . 1 2 /") || text[1] != ' ' || text[3] != ' ' ||
@@ -71,7 +73,7 @@ static bool read_record(int fd, struct record *ret_record)
         *at++ != ' ' || *at != '/' || strlen(at) >= sizeof(record.path))
         return false;
     record.is_directory = text[0] == 'd';
-    snprintf(record.content, sizeof(record.content), "%s", text[2] == '.' ? ".\n" : "");
+    snprintf(record.content, sizeof(record.content), "%s", text[2] == '.' ? stub_content : "");
     snprintf(record.path, sizeof(record.path), "%s", at);
     *ret_record = record;
     return true;
@@ -278,7 +280,7 @@ void stubs_release(struct stubs *stubs)
 struct stub_lock stub_lock_begin(const struct stubs *stubs, const char *path)
 {
     struct stub_lock lock = {.path = path, .folder = stubs->folder, .record_fd = -1, .parent_fd = -1};
-    struct record record = {.content = ".\n"}, earlier;
+    struct record record = {0}, earlier;
     struct err ignored;
     sha256_hex(path, strlen(path), lock.key);
     temporary_name(path, lock.temporary);
@@ -286,6 +288,7 @@ struct stub_lock stub_lock_begin(const struct stubs *stubs, const char *path)
     if (folder_fd < 0)
         return lock;
     snprintf(record.path, sizeof(record.path), "%s", path);
+    snprintf(record.content, sizeof(record.content), "%s", git_stub_content("commondir"));
     auto_fd int parent_fd = open_parent_absolute(path);
     auto_fd int fd = openat(folder_fd, lock.key, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0 || parent_fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)

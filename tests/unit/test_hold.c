@@ -53,12 +53,12 @@ TEST(a_stub_is_made_shared_and_removed_by_the_last)
     machine_put("/g/HEAD", "x");
     struct stubs one = stubs_in(&arena, place_of("/state")), two = stubs_in(&arena, place_of("/state"));
     struct err err = {0};
-    CHECK_INT(stubs_hold(&one, place_of("/g/commondir"), false, ".\n", &err), 1);
+    CHECK_INT(stubs_hold(&one, place_of("/g/commondir"), false, "./\n", &err), 1);
     CHECK_INT(stubs_hold(&one, place_of("/g/hooks"), true, "", &err), 1);
     CHECK_INT(stubs_hold(&one, place_of("/g/HEAD"), false, "", &err), 1);
     CHECK_INT(one.held.count, 2); /* what was there already is nobody's stub */
-    CHECK_STR(text_at("/g/commondir"), ".\n");
-    CHECK_INT(stubs_hold(&two, place_of("/g/commondir"), false, ".\n", &err), 1);
+    CHECK_STR(text_at("/g/commondir"), "./\n");
+    CHECK_INT(stubs_hold(&two, place_of("/g/commondir"), false, "./\n", &err), 1);
     CHECK_INT(two.held.count, 1);
     stubs_release(&one);
     CHECK(is_there("/g/commondir"));
@@ -77,7 +77,7 @@ TEST(what_is_no_longer_the_stub_stays)
     struct stubs stubs = stubs_in(&arena, place_of("/state"));
     struct err err = {0};
     CHECK_INT(stubs_hold(&stubs, place_of("/g/config.worktree"), false, "", &err), 1);
-    CHECK_INT(stubs_hold(&stubs, place_of("/g/commondir"), false, ".\n", &err), 1);
+    CHECK_INT(stubs_hold(&stubs, place_of("/g/commondir"), false, "./\n", &err), 1);
     CHECK_INT(stubs_hold(&stubs, place_of("/g/hooks"), true, "", &err), 1);
     machine_put("/g/new", "");
     rename(place_of("/g/new"), place_of("/g/config.worktree")); /* the same content in another file */
@@ -106,7 +106,7 @@ TEST(what_a_killed_session_left_is_tidied_and_what_runs_is_not)
     struct err err = {0};
     int removed = 0;
     CHECK_INT(stubs_tidy(&arena, place_of("/state"), count_removed, &removed, &err), 0); /* no folder yet */
-    CHECK_INT(stubs_hold(&killed, place_of("/g/commondir"), false, ".\n", &err), 1);
+    CHECK_INT(stubs_hold(&killed, place_of("/g/commondir"), false, "./\n", &err), 1);
     CHECK_INT(stubs_hold(&running, place_of("/g/hooks"), true, "", &err), 1);
     close(killed.held.at[0].record_fd); /* as the kernel does */
     vec_free(&killed.held);
@@ -169,7 +169,7 @@ TEST(a_link_on_the_way_stops_a_stub)
     machine_link("/l", "g");
     struct stubs stubs = stubs_in(&arena, place_of("/state"));
     struct err err = {0};
-    CHECK_INT(stubs_hold(&stubs, place_of("/l/commondir"), false, ".\n", &err), -1);
+    CHECK_INT(stubs_hold(&stubs, place_of("/l/commondir"), false, "./\n", &err), -1);
     CHECK_INT(err.errnum, ENOTDIR);
     CHECK(!is_there("/g/commondir"));
     stubs_release(&stubs);
