@@ -35,25 +35,31 @@ static bool holds_address(const struct git_setting *setting)
            is_setting(setting, "svn-remote", "pushurl");
 }
 
-/* Is the value the name of a remote? Where there is no remote of this name, git takes it for an address. */
-static bool names_remote(const struct git_setting *setting)
+/*
+ * The remote that git reaches because of the setting; NULL: none. A remote is fetched from (`git fetch --all`) for any setting of its own.
+ */
+static const char *remote_of(const struct git_setting *setting)
 {
-    return is_setting(setting, "branch", "remote") || is_setting(setting, "branch", "pushremote") ||
-           is_setting(setting, "remote", "pushdefault");
+    static const char own_repository[] = ".";
+    if (strcmp(setting->section, "remote") == 0 && *setting->subsection)
+        return setting->subsection;
+    bool is_named = is_setting(setting, "branch", "remote") || is_setting(setting, "branch", "pushremote") ||
+                    is_setting(setting, "remote", "pushdefault");
+    return is_named && strcmp(setting->value, own_repository) != 0 ? setting->value : NULL;
 }
 
 bool git_setting_leads_here(const git_setting_list *settings, const git_setting_list *trusted,
                             const struct git_setting *setting)
 {
-    static const char own_repository[] = ".";
     if (holds_address(setting))
         return !is_elsewhere(setting->value);
-    if (!names_remote(setting) || strcmp(setting->value, own_repository) == 0)
+    const char *name = remote_of(setting);
+    if (!name)
         return false;
     vec_each (const struct git_setting, other, settings) {
-        if (is_setting(other, "remote", "url") && strcmp(other->subsection, setting->value) == 0 &&
+        if (is_setting(other, "remote", "url") && strcmp(other->subsection, name) == 0 &&
             (is_elsewhere(other->value) || git_setting_list_has(trusted, other)))
             return false;
     }
-    return !is_elsewhere(setting->value);
+    return !is_elsewhere(name); /* where no remote has the name, git takes it for an address */
 }

@@ -129,6 +129,7 @@ static const struct {
     {"remote", "receivepack", GIT_VALUE_COMMAND},
     {"remote", "vcs", GIT_VALUE_COMMAND},
     {"remote", "proxy", GIT_VALUE_PLAIN},
+    {"remotes", "*", GIT_VALUE_PLAIN}, /* names that may be paths */
     {"url", "*", GIT_VALUE_PLAIN},
     {"protocol", "*", GIT_VALUE_PLAIN},
     {"submodule", "update", GIT_VALUE_COMMAND},

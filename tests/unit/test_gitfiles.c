@@ -87,6 +87,10 @@ TEST(names_of_remotes)
         CHECK(!leads_here(arena_printf(&arena, "%s = .\n", names[i]), -1));
         CHECK(!leads_here(arena_printf(&arena, "%s = git@host:x\n", names[i]), -1));
     }
+    CHECK(leads_here("[remote \"o\"]\nfetch = x\n", -1));
+    CHECK(leads_here("[remote \"o\"]\nurl = ../x\nfetch = x\n", -1));
+    CHECK(!leads_here("[remote \"o\"]\nurl = ../x\nfetch = x\n", 0));
+    CHECK(!leads_here("[remote \"o\"]\nurl = https://x\nfetch = x\n", -1));
     CHECK(!leads_here("[branch \"m\"]\nmerge = refs/heads/m\n", -1));
     CHECK(!leads_here("[branch \"m\"]\nvscode-merge-base = o/m\n", -1));
 }
