@@ -197,13 +197,13 @@ class Place:
         return text
 
 
-    def terminal(self, cwd, words, *answers, kind="xterm"):
+    def terminal(self, cwd, words, *answers, kind="xterm", environment=None):
         """What bawn prints on a terminal that says where its cursor is, with its status. An answer is a text to wait for, what is typed then,
         and what is done afterwards."""
         pid, master = pty.fork()
         if pid == 0:
             os.chdir(cwd)
-            os.execve(self.bawn, [self.bawn, *map(str, words)], {**self.environment, "TERM": kind, "NO_COLOR": "1"})
+            os.execve(self.bawn, [self.bawn, *map(str, words)], {**self.environment, "TERM": kind, "NO_COLOR": "1", **(environment or {})})
         printed, seen, answers, end = b"", 0, list(answers), screens.Answering(())
         with contextlib.suppress(OSError):
             while True:
@@ -417,6 +417,12 @@ class Claims:
             return test
         return keep
 
+    def again(self, before, *tests):
+        """Some of these claims once more, with words before their names."""
+        again = Claims()
+        again.tests = [(before + name, test, rare, once) for name, test, rare, once in self.tests if test in tests]
+        return again
+
     def wanted(self, tap, place):
         """The names and functions of those that are to be run now."""
         part, alone = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("BAWN_PART", ""), os.environ.get("BAWN_CLAIM")
@@ -437,6 +443,13 @@ class Claims:
         for name, test in self.wanted(tap, place):
             with tap.test(name):
                 test(place)
+
+
+class Ground(Place):
+    """For a suite that adds what its claims have in common."""
+
+    def __init__(self, place):
+        super().__init__(place.home, place.bawn)
 
 
 class Walled(Place):
