@@ -1,8 +1,8 @@
 """What the suites that run bawn for real have in common: TAP, and a user with a home that is thrown away.
 
 As root a suite makes an ordinary user, runs itself once more as that user, and removes the user; what it can only see
-as root it tests afterwards. As anybody else it runs as it is, with a home of its own in a temporary folder: the
-caller's home is never touched.
+as root it tests afterwards. As anybody else it runs as it is, with a home of its own in a temporary folder, in /home
+where that is its world's: the caller's home is never touched.
 
     def as_user(tap, place): ...      # place.bawn, place.home, place.folder("name")
     def as_root(tap, place): ...      # optional
@@ -529,7 +529,8 @@ def main(script, as_user, as_root=None, others=(), own_etc=False):
         as_user(tap, Place(home, os.environ["BAWN"]))
         sys.exit(1 if tap.failed else 0)
     tap = Counted()
-    with tempfile.TemporaryDirectory(prefix="bawn-test-") as folder:
+    own = "/home" if os.getuid() and os.access("/home", os.W_OK) else None  # in a world, where nothing that everybody can write is above it
+    with tempfile.TemporaryDirectory(prefix="bawn-test-", dir=own) as folder:
         os.chmod(folder, 0o755)
         bawn = copy_bawn(folder)
         if os.getuid() == 0:
