@@ -529,8 +529,7 @@ def main(script, as_user, as_root=None, others=(), own_etc=False):
         as_user(tap, Place(home, os.environ["BAWN"]))
         sys.exit(1 if tap.failed else 0)
     tap = Counted()
-    own = "/home" if os.getuid() and os.access("/home", os.W_OK) else None  # in a world, where nothing that everybody can write is above it
-    with tempfile.TemporaryDirectory(prefix="bawn-test-", dir=own) as folder:
+    with tempfile.TemporaryDirectory(prefix="bawn-test-") as folder:
         os.chmod(folder, 0o755)
         bawn = copy_bawn(folder)
         if os.getuid() == 0:
@@ -540,6 +539,7 @@ def main(script, as_user, as_root=None, others=(), own_etc=False):
             tap.failed += failed
             if as_root:
                 as_root(tap, Place(pathlib.Path(folder) / "root", bawn))
-        else:
-            as_user(tap, Place(pathlib.Path(folder) / "home", bawn))
+        else:  # in a world /home is the user's, and nothing that everybody can write is above it
+            with tempfile.TemporaryDirectory(prefix="bawn-test-", dir="/home" if os.access("/home", os.W_OK) else None) as home:
+                as_user(tap, Place(home, bawn))
     sys.exit(tap.finish())
