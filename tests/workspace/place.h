@@ -49,3 +49,10 @@ static inline uint64_t number_from(const char *variable, uint64_t otherwise)
     const char *text = getenv(variable);
     return text ? strtoull(text, NULL, 10) : otherwise;
 }
+
+/* How many random cases: each run takes others, so that `make test` tries few and `make test-all` many. */
+static inline uint64_t cases_from(const char *variable, uint64_t few, uint64_t many)
+{
+    const char *layer = getenv("BAWN_LAYER");
+    return number_from(variable, layer && strcmp(layer, "all") == 0 ? many : few);
+}

@@ -492,7 +492,7 @@ static bool one_fault_of_prune(uint64_t seed, unsigned long number, enum fault f
 
 static void every_call(enum fault fault, bool (*one)(uint64_t seed, unsigned long number, enum fault fault))
 {
-    uint64_t seed = number_from("BAWN_SEED", (uint64_t)time(NULL)), trees = number_from("BAWN_TREES", 4);
+    uint64_t seed = number_from("BAWN_SEED", (uint64_t)time(NULL)), trees = cases_from("BAWN_TREES", 2, 4);
     umask(022);
     printf("# seeds %" PRIu64 " to %" PRIu64 " (BAWN_SEED, BAWN_TREES)\n", seed, seed + trees - 1);
     unsigned long calls = 0;

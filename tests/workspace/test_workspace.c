@@ -141,7 +141,7 @@ static bool one_case(uint64_t seed)
 
 TEST(undo_and_redo_of_arbitrary_work_are_exact)
 {
-    uint64_t seed = number_from("BAWN_SEED", (uint64_t)time(NULL)), count = number_from("BAWN_CASES", 2000);
+    uint64_t seed = number_from("BAWN_SEED", (uint64_t)time(NULL)), count = cases_from("BAWN_CASES", 600, 2000);
     printf("# seeds %" PRIu64 " to %" PRIu64 " (BAWN_SEED, BAWN_CASES)\n", seed, seed + count - 1);
     umask(022);
     for (uint64_t i = 0; i < count; i++) {
@@ -197,7 +197,7 @@ static bool filled_case(uint64_t seed, size_t *ret_exact)
 
 TEST(who_fills_a_tree_keeps_nobody_from_what_it_held)
 {
-    uint64_t seed = number_from("BAWN_SEED", (uint64_t)time(NULL)), count = number_from("BAWN_CASES", 2000) / 4;
+    uint64_t seed = number_from("BAWN_SEED", (uint64_t)time(NULL)), count = cases_from("BAWN_CASES", 600, 2000) / 4;
     printf("# seeds %" PRIu64 " to %" PRIu64 " (BAWN_SEED, BAWN_CASES)\n", seed, seed + count - 1);
     umask(022);
     size_t exact = 0;
@@ -329,7 +329,7 @@ static bool review_case(uint64_t seed, bool *ret_mounted)
 
 TEST(what_an_overlay_kept_aside_is_applied_exactly)
 {
-    uint64_t seed = number_from("BAWN_SEED", (uint64_t)time(NULL)), count = number_from("BAWN_CASES", 2000) / 4;
+    uint64_t seed = number_from("BAWN_SEED", (uint64_t)time(NULL)), count = cases_from("BAWN_CASES", 600, 2000) / 4;
     printf("# seeds %" PRIu64 " to %" PRIu64 " (BAWN_SEED, BAWN_CASES)\n", seed, seed + count - 1);
     if (!enter_namespaces())
         SKIP("needs user namespaces");
