@@ -243,7 +243,8 @@ def each(test, layouts):
 
 for of_number, of_layout in enumerate(LAYOUTS):
     control(f"hooks: {of_layout.name}: the control, the hook runs")(functools.partial(test_control, of_number, of_layout))
-    claim(f"hooks: {of_layout.name}: the hook does not run")(functools.partial(test_live, of_number, of_layout))
+    # What bawn finds is the same for both kinds of walls, and tests/freeze shows how each holds it: without namespaces a sample.
+    claim(f"hooks: {of_layout.name}: the hook does not run", once=of_number % 3 != 0)(functools.partial(test_live, of_number, of_layout))
 
 
 def some(layouts):
@@ -251,8 +252,8 @@ def some(layouts):
     return layouts if scratch.EVERYTHING else layouts[::3]
 
 
-REVIEWED, TRACKED, LATE = some([one for one in LAYOUTS if not one.only_live]), some(LAYOUTS), some(COMMITTED)
+REVIEWED, TRACKED, LATE, BRANCHED = some([one for one in LAYOUTS if not one.only_live]), some(LAYOUTS), some(COMMITTED), some(BY_BRANCH)
 claim(f"hooks, --review: no hook runs after an apply ({len(REVIEWED)} ways)", once=True)(each(test_review, REVIEWED))
 claim(f"hooks in files that git tracks: no hook runs ({len(TRACKED)} ways)", once=True)(each(test_tracked, TRACKED))
 claim(f"hooks in files that git tracks, and that the command commits: no hook runs ({len(LATE)} ways)", once=True)(each(test_committed, LATE))
-claim(f"hooks, --branch: no hook runs ({len(BY_BRANCH)} ways)")(each(test_branch, BY_BRANCH))
+claim(f"hooks, --branch: no hook runs ({len(BRANCHED)} ways)")(each(test_branch, BRANCHED))
