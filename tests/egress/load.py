@@ -27,9 +27,9 @@ print(size)
 
 @test
 @sanitized_too
-def a_transfer_of_10_gigabytes_is_whole(session):
-    """None of them is ever on a disk. With the sanitizers it is one gibibyte."""
-    size = 1 << 30 if os.environ.get("BAWN_SANITIZED") else 10_000_000_000
+def a_transfer_of_gigabytes_is_whole(session):
+    """None of them is ever on a disk, and there are more than 32 bits count. With the sanitizers it is one gibibyte."""
+    size = 1 << 30 if os.environ.get("BAWN_SANITIZED") else 10_000_000_000 if os.environ.get("BAWN_LAYER") == "all" else 4_400_000_000
     done = session.run(["connect allowed.test:80"], "sh", "-c", 'curl -sS "$1" | /usr/bin/python3 -c "$2"', "sh",
                        f"http://allowed.test/bytes/{size}", CHECKER, timeout=300)
     assert done.out == f"{size}\n", done
