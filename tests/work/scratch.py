@@ -403,7 +403,7 @@ class Claims:
         def test_path(place): ...
 
     rare=True: only `make test-all` runs it, because other claims show the same with less. once=True: what it shows has nothing to do with the kind of
-    walls, and the pass without namespaces leaves it to `make test-all`.
+    walls or with who runs it: a second pass, without namespaces or as root, leaves it to `make test-all`.
 
     An argument of the suite, or BAWN_PART, is part of the names of the tests that are run. BAWN_CLAIM is the whole name of one, as TAP shows it.
     """
@@ -426,7 +426,7 @@ class Claims:
     def wanted(self, tap, place):
         """The names and functions of those that are to be run now."""
         part, alone = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("BAWN_PART", ""), os.environ.get("BAWN_CLAIM")
-        is_second = getattr(place, "is_bare", False)
+        is_second = getattr(place, "is_second", False)
         chosen, left = [], 0
         for name, test, rare, once in self.tests:
             if part not in name or alone not in (None, tap.shown(name)):
@@ -455,9 +455,10 @@ class Ground(Place):
 class Walled(Place):
     """Where one pass of the claims works, with the flags that choose its walls. In a container bawn chooses them by itself (tests/container)."""
 
-    def __init__(self, place, is_bare):
+    def __init__(self, place, is_bare, is_second=False):
         super().__init__(place.folder("bare" if is_bare else "full"), place.bawn)
         self.is_bare = is_bare
+        self.is_second = is_bare or is_second
         self.walls = ("--walls", "landlock") if is_bare and not IN_CONTAINER else ()
 
     def run(self, *words, flags=("--net", "off"), **options):
