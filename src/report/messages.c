@@ -170,19 +170,28 @@ size_t plan_count_hosts(const struct plan *plan)
     return count;
 }
 
+/* The workspaces as the user named them: of a repository, the directories of which `--workspace` made only these writable. */
+static size_t count_named(const struct policy *policy)
+{
+    size_t count = 0;
+    vec_each (const struct workspace, workspace, &policy->workspaces)
+        count += workspace->parts.count ? workspace->parts.count : 1;
+    return count;
+}
+
 void run_start_add(const struct plan *plan, const char *command, bool is_aside, struct buf *out)
 {
     const struct policy *policy = plan->policy;
     const struct style style = {.home = policy->request.home};
-    size_t workspaces = policy->workspaces.count, hosts = plan_count_hosts(plan);
+    size_t named = count_named(policy), hosts = plan_count_hosts(plan);
     const char *name = path_name(command), *net = operations_net(&plan->operations);
     text_add_printable(out, name, strlen(name));
     buf_add_str(out, policy->request.read_only ? " may read "
                      : is_aside                ? " may write a copy of "
                                                : " may write ");
-    style_add_path(&style, out, COLOUR_PLAIN, workspaces ? policy->workspaces.at[0].path : "nothing");
-    if (workspaces > 1)
-        buf_printf(out, ", %zu more workspace%s", workspaces - 1, workspaces == 2 ? "" : "s");
+    style_add_path(&style, out, COLOUR_PLAIN, named ? policy_first_named(policy) : "nothing");
+    if (named > 1)
+        buf_printf(out, ", %zu more workspace%s", named - 1, named == 2 ? "" : "s");
     if (strcmp(net, "open") == 0)
         buf_add_str(out, " and reach every host");
     else if (strcmp(net, "off") == 0 || hosts == 0)

@@ -315,7 +315,7 @@ static void add_title(struct listing *listing)
     style_add(&listing->style, listing->out, COLOUR_BOLD,
               policy->request.command ? *policy->request.command : "Any command");
     buf_add_str(listing->out, " in ");
-    style_add_path(&listing->style, listing->out, COLOUR_BOLD, policy->workspaces.at[0].path);
+    style_add_path(&listing->style, listing->out, COLOUR_BOLD, policy_first_named(policy));
     buf_add_str(listing->out, ", by");
     for (size_t i = 0; i < policy->profiles_in_use.count; i++) {
         buf_add_str(listing->out, i ? ", " : " ");

@@ -401,7 +401,7 @@ static size_t add_title(const struct screen *screen)
     enum { COMMAND_COLUMNS = 30, MOST = 2 * SCREEN_COLUMNS - 20 };
     const struct policy *policy = screen->plan->policy;
     const char *command = policy->request.command ? *policy->request.command : "Any command";
-    const char *path = style_path(&screen->style, screen->arena, policy->workspaces.at[0].path);
+    const char *path = style_path(&screen->style, screen->arena, policy_first_named(policy));
     size_t columns =
         style_add(&screen->style, screen->out, COLOUR_BOLD, fit(screen->arena, command, COMMAND_COLUMNS)) +
         strlen(" in , by");

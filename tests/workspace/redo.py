@@ -278,6 +278,17 @@ def test_start_line(place):
         same((status, text.count("(bawn show)")), (0, 1))
         assert wanted in text, text
     assert "(bawn show)" not in place.terminal(project.path, ("--net", "off", "--quiet", "true"))[0]
+    project.git("init", "-q")
+    part, other = project.path / "part", project.path / "other"
+    part.mkdir(), other.mkdir()  # a repository of which the command may write a directory: that directory is named
+    for flags, wanted in ((("--workspace", "."), f"bawn: true may write {folder}/part and reach no host (bawn show).\n"),
+                          (("--workspace", ".", "--review"), f"bawn: true may write a copy of {folder}/part and reach no host (bawn show).\n"),
+                          (("--workspace", ".", "--workspace", str(other)),
+                           f"bawn: true may write {folder}/part, 1 more workspace and reach no host (bawn show).\n")):
+        text, status = place.terminal(part, ("--net", "off", *flags, "true"))
+        same(status, 0)
+        assert wanted in text, text
+    same(project.bawn("show", "--net", "off", "--workspace", str(part), "--", "true").split(",")[0], f"true in {folder}/part")
     setting = place.home / ".config/bawn/start-line"
     setting.parent.mkdir(parents=True, exist_ok=True)
     setting.write_text("off\n")
