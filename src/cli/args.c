@@ -66,6 +66,8 @@ static const struct {
     {"-v", "--write PATH or --read PATH"},
     {"--mount", "--write PATH or --read PATH"},
     {"-p", "--publish [HOSTPORT:]PORT"},
+    {"--port", "--publish [HOSTPORT:]PORT"},
+    {"--expose", "--publish [HOSTPORT:]PORT"},
     {"--setenv", "--env NAME=VALUE"},
     {"-e", "--env NAME or --env NAME=VALUE"},
     {"--unsetenv", "--unset NAME"},
@@ -74,8 +76,11 @@ static const struct {
     {"--unrestricted-network", "--net open"},
     {"--share-net", "--net open"},
     {"--block-net", "--net off"},
+    {"--no-net", "--net off"},
+    {"--no-network", "--net off"},
     {"--network", "--net off, --net allow or --net open"},
     {"--memory", "--limit memory=SIZE"},
+    {"--timeout", "--limit time=20m"},
     {"--pids-limit", "--limit pids=COUNT"},
     {"--sandbox", "--read-only, --full-access, or nothing for workspace-write"},
     {"--dangerously-bypass-approvals-and-sandbox", "--full-access --i-know"},
@@ -84,6 +89,7 @@ static const struct {
     {"--workdir", "--workspace DIR"},
     {"--profile", "--use NAME"},
     {"--config", "--policy FILE"},
+    {"--dry-run", "--discard, or the verb `bawn show`"},
     {"--dangerously-skip-permissions", "a flag of the agent, which goes after the command"},
     {"--yolo", "a flag of the agent, which goes after the command"},
 };
@@ -172,9 +178,11 @@ static int refuse_flag(const struct world *world, struct arena *arena, const str
                              arena_printf(arena, "write `%s %s` into ~/.config/bawn/policy.bawn",
                                           verb_word(setting), verb_placeholder(setting)));
     const char *closest = closest_flag(name, allowed);
-    const char *help =
-        arena_printf(arena, "`bawn %s%s--help` lists them", verb ? verb->name : "", verb ? " " : "");
-    return say_bad_input(world, message, closest ? arena_printf(arena, "did you mean --%s?", closest) : help);
+    const char *pages = !verb || strcmp(verb->name, "run") == 0
+                            ? "`bawn run --help` lists them, and `bawn help rules` the rules"
+                            : arena_printf(arena, "`bawn %s --help` lists them", verb->name);
+    return say_bad_input(world, message,
+                         closest ? arena_printf(arena, "did you mean --%s?", closest) : pages);
 }
 
 static const struct verb_entry *find_verb(const struct verb_entry *verbs, const char *name)

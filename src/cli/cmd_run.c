@@ -157,7 +157,8 @@ static int session_file_begin(struct session_file *file, struct run_request *req
 
 int cmd_run(const struct world *world, const struct args *args)
 {
-    if (!*args->command && (args->rules.count || args->verb_is_named))
+    /* `bawn --review $CMD` of a script whose variable is empty has not succeeded. */
+    if (!*args->command && args->typed[0] && args->typed[1])
         return say_bad_input(world, "there is no command to run",
                              "write one, such as `bawn claude`; `bawn --help` shows more");
     if (!*args->command)

@@ -84,9 +84,13 @@ teardown() {
     [ -e made-too ]
     run "$BAWN" run
     [ "$status" -eq 2 ]
-    run "$BAWN" --net off
-    [ "$status" -eq 2 ]
-    [[ "$output" == *"there is no command to run"* ]]
+    # As in a script: bawn --review $CMD, and $CMD is empty.
+    for words in '--net off' --review --discard --quiet --branch=fix --; do
+        # shellcheck disable=SC2086
+        run "$BAWN" $words
+        [ "$status" -eq 2 ]
+        [[ "$output" == *"there is no command to run"* ]]
+    done
 }
 
 @test "the exit status is the command's; bawn's own are 2, 125, 126 and 127" {
@@ -176,11 +180,16 @@ teardown() {
     run "$BAWN" check --paln
     [ "$status" -eq 2 ]
     [[ "$output" == *"lists them"* ]]
+    run "$BAWN" --nosuchflag true
+    [ "$status" -eq 2 ]
+    [ "$output" = 'bawn: there is no flag --nosuchflag. `bawn run --help` lists them, and `bawn help rules` the rules.' ]
+    "$BAWN" run --help | grep -q -- '--review'
+    "$BAWN" help rules | grep -q -- '--read'
 }
 
 @test "flags of other tools get a hint" {
     for pair in '--add-dirs-ro=--read' '--ro-bind=--read' '--rw=--write' '--allow-net=--connect' '--blacklist=--hide' \
-        '--unshare-net=--net off' '-v=--write' '--add-dir=--write' '--setenv=--env'; do
+        '--unshare-net=--net off' '--no-net=--net off' '--port=--publish' '--timeout=--limit time=' '--dry-run=--discard' '-v=--write' '--add-dir=--write' '--setenv=--env'; do
         run "$BAWN" "${pair%%=*}" x -- zed
         [ "$status" -eq 2 ]
         [[ "$output" == *"In bawn it is ${pair#*=}"* ]]
