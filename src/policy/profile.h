@@ -48,3 +48,6 @@ void profile_names(const struct profile_finder *finder, fs_names *ret_names);
 
 /* The text of the profile's `about`, or "". */
 const char *profile_about(const struct profile_finder *finder, const char *name);
+
+/* The shipped profile of the package registry that the host, a name in lower case, belongs to: "net/pypi"; NULL: of none. */
+const char *profile_of_registry(const char *host);

@@ -253,13 +253,9 @@ static void add_commands(struct lines *lines)
                  arena_printf(lines->arena, waits ? "bawn review %s" : "bawn undo %s", summary->session),
                  waits ? "applies or discards each file" : "takes the changes back");
     }
-    for (size_t i = 0, offered = 0; i < summary->refused->count && offered < SUMMARY_MOST_OFFERED; i++) {
-        const char *command = summary_allow_command(summary, &summary->refused->at[i]);
-        if (!command)
-            continue;
-        add_next(lines, &is_first, command, "for one run");
-        offered++;
-    }
+    struct summary_offer offers[SUMMARY_MOST_OFFERED];
+    for (size_t i = 0, count = summary_offers(summary, offers); i < count; i++)
+        add_next(lines, &is_first, offers[i].command, offers[i].what);
     for (size_t i = 0; i < summary->servers->count; i++)
         add_next(lines, &is_first, arena_printf(lines->arena, "bawn --publish %u", summary->servers->at[i]),
                  i ? NULL : "shows the server inside on this machine, next time");

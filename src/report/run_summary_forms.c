@@ -158,12 +158,9 @@ void run_summary_add_markdown(const struct run_summary *summary, struct buf *out
                 summary->leaked->at[i].what);
     for (size_t i = 0; i < summary->plan->given_up.count; i++)
         add_row(out, "wall given up", wall_name(summary->plan->given_up.at[i].wall));
-    size_t offered = 0;
-    for (size_t i = 0; i < summary->refused->count && offered < SUMMARY_MOST_OFFERED; i++) {
-        const char *command = summary_allow_command(summary, &summary->refused->at[i]);
-        if (command)
-            buf_printf(out, "%s- `%s`\n", offered++ ? "" : "\nTo allow what was refused, for one run:\n\n",
-                       command);
-    }
+    struct summary_offer offers[SUMMARY_MOST_OFFERED];
+    for (size_t i = 0, count = summary_offers(summary, offers); i < count; i++)
+        buf_printf(out, "%s- `%s`\n", i ? "" : "\nTo allow what was refused, for one run:\n\n",
+                   offers[i].command);
     buf_add_char(out, '\n');
 }

@@ -5,6 +5,8 @@
 
 #include "base/text.h"
 #include "policy/decide.h"
+#include "policy/profile.h"
+#include "policy/ssh_key.h"
 
 const char *summary_elapsed(const struct run_summary *summary)
 {
@@ -25,23 +27,59 @@ const char *summary_refused(struct arena *arena, const struct refused_host *refu
     return is_plain ? refused->host : host_with_port(arena, refused->host, refused->port);
 }
 
-const char *summary_allow_command(const struct run_summary *summary, const struct refused_host *refused)
+/* Whether a rule on the host would help, and the host as it would be typed in one. */
+static bool may_be_opened(const struct run_summary *summary, const struct refused_host *refused,
+                          struct host_object *ret_host)
 {
     const struct policy *policy = summary->plan->policy;
-    struct arena *arena = policy->arena;
-    const char *object = summary_refused(arena, refused), *problem = NULL, *hint = NULL;
-    struct host_object host;
-    if (summary_count_alarms(summary) || !*refused->host || !strstr(refused->sentence, "is not on the list"))
-        return NULL;
+    const char *problem = NULL, *hint = NULL;
+    if (!*refused->host || !strstr(refused->sentence, "is not on the list"))
+        return false;
     /* The sandbox chose the text: it may be an option and not a host, and a person will type it. */
-    if (host_parse(arena, object, &host, &problem, &hint) < 0)
-        return NULL;
-    const struct rule *rule = decide_host(policy, &host, host.port ? host.port : PORT_HTTPS, NULL).decides;
-    if (rule && rule->verb == VERB_REFUSE)
-        return NULL;
-    auto_buf struct buf printable = {0};
-    text_add_printable(&printable, object, strlen(object));
-    return arena_printf(arena, "bawn --connect %s CMD", buf_text(&printable));
+    if (host_parse(policy->arena, summary_refused(policy->arena, refused), ret_host, &problem, &hint) < 0)
+        return false;
+    const struct rule *rule =
+        decide_host(policy, ret_host, ret_host->port ? ret_host->port : PORT_HTTPS, NULL).decides;
+    return !rule || rule->verb != VERB_REFUSE;
+}
+
+static void add_offer(struct summary_offer *offers, size_t *count, const char *command, const char *what)
+{
+    for (size_t i = 0; i < *count; i++) {
+        if (strcmp(offers[i].command, command) == 0)
+            return;
+    }
+    if (*count < SUMMARY_MOST_OFFERED)
+        offers[(*count)++] = (struct summary_offer){command, what};
+}
+
+size_t summary_offers(const struct run_summary *summary,
+                      struct summary_offer ret_offers[SUMMARY_MOST_OFFERED])
+{
+    struct arena *arena = summary->plan->policy->arena;
+    size_t count = 0;
+    for (size_t i = 0; !summary_count_alarms(summary) && i < summary->refused->count; i++) {
+        const struct refused_host *refused = &summary->refused->at[i];
+        struct host_object host;
+        if (!may_be_opened(summary, refused, &host))
+            continue;
+        bool is_https = !host.port || host.port == PORT_HTTPS;
+        const char *registry = host.kind == HOST_NAME && is_https ? profile_of_registry(host.name) : NULL;
+        auto_buf struct buf printable = {0};
+        const char *object = summary_refused(arena, refused);
+        text_add_printable(&printable, object, strlen(object));
+        if (host.kind == HOST_NAME && host.port == SSH_PORT)
+            add_offer(ret_offers, &count,
+                      arena_printf(arena, "bawn --forge '%s/OWNER/REPO fetch' CMD", host.name),
+                      "if git asked: your keys stay outside");
+        if (registry)
+            add_offer(ret_offers, &count, arena_printf(arena, "bawn --use %s CMD", registry),
+                      "for one run: all hosts of this registry");
+        else
+            add_offer(ret_offers, &count, arena_printf(arena, "bawn --connect %s CMD", buf_text(&printable)),
+                      "for one run");
+    }
+    return count;
 }
 
 size_t summary_count_alarms(const struct run_summary *summary)

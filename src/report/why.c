@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "git/repo.h"
 #include "policy/decide.h"
+#include "policy/profile.h"
 #include "policy/ssh_key.h"
 #include "report/messages.h"
 #include "report/policy_text.h"
@@ -418,6 +419,12 @@ static void add_changes(struct buf *out, const struct style *style, struct arena
         buf_add_str(out, "a push to it needs `write`, a fetch `read`\n");
     }
     if (strcmp(answer->changes[0], "connect") == 0 && !answer->decides && !is_request) {
+        if (profile_of_registry(answer->object)) {
+            buf_add_str(out, "  ");
+            style_add(style, out, COLOUR_DIM, "registry  ");
+            buf_printf(out, "--use %s has it, and the other hosts that go with it\n",
+                       profile_of_registry(answer->object));
+        }
         buf_add_str(out, "  ");
         style_add(style, out, COLOUR_DIM, "in a run  ");
         style_add(style, out, COLOUR_PLAIN, arena_printf(arena, "bawn allow %s", flag_word));

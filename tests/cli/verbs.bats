@@ -85,6 +85,15 @@ teardown() {
     [[ "$output" == *"none/at/all can be read and written (it does not exist now)"* ]]
 }
 
+@test "why: a host of a package registry names the profile that has all of its hosts, and the profile opens it" {
+    run "$BAWN" why files.pythonhosted.org
+    [[ "$output" == *"registry  --use net/pypi has it, and the other hosts that go with it"* ]]
+    run "$BAWN" why --use net/pypi files.pythonhosted.org
+    [[ "$output" == *"can be reached"* && "$output" != *"registry "* ]]
+    run "$BAWN" why nopypi.org
+    [[ "$output" == *"cannot be reached"* && "$output" != *"registry "* ]]
+}
+
 @test "why --json is JSON" {
     run bash -c '"$BAWN" why --json ~/.ssh example.com | jq -r ".[].decision"'
     [ "${lines[0]}" = hidden ]

@@ -312,6 +312,7 @@ def what_ssh_was_refused_is_offered_with_its_port(session):
     ssh = ["ssh", "-o", "BatchMode=yes", "other.test"]
     said = session.on_terminal([], *ssh)
     assert re.search(r"bawn --connect other\.test:22 CMD\b", said), said
+    assert "bawn --forge 'other.test/OWNER/REPO fetch' CMD  if git asked: your keys stay outside" in said, said  # git by ssh has no key inside
     said = session.on_terminal(["connect other.test:22"], *ssh)  # the advice helps: ssh finds the name, and nobody who listens
     assert "not on the list" not in said and "other.test:22" in said, said
     said = session.on_terminal([], "getent", "hosts", "other.test")  # the control: another program
