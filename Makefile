@@ -40,7 +40,8 @@ all: ## build build/bawn (the default)
 	@"$(TOP)/tools/build" "$(BUILD)" $(MESON_FLAGS)
 
 .PHONY: run
-run: deps all ## install dependencies, build, demonstrate; CMD='…' runs bawn with those arguments instead
+run: deps ## install dependencies, build, demonstrate; CMD='…' runs bawn with those arguments instead
+	@"$(TOP)/tools/build" --programs "$(BUILD)" $(MESON_FLAGS)
 ifeq ($(strip $(CMD)),)
 	@"$(TOP)/examples/demo" "$(abspath $(BUILD))/bawn"
 else
