@@ -35,6 +35,7 @@
  *     requests of HTTP            http.c keeps the head in http.line. What passes is added to outward.copied. With `leak block`
  *                                 content waits in http.search->held until it has been searched
  *     the answer to an Upgrade    relay.c reads its first words, and adds them to inward.copied
+ *     a server's proof            relay.c reads the beginning of what an ssh server says, ssh.c hears it, and inward.copied has it
  *     the proxy's answer          dial.c reads it into inward.copied. The relay begins with what follows it
  *     questions for names         resolver.c reads a question, by UDP or TCP, into its own memory
  *     requests to process 1       asks.c, and bawn's lines (settings.c): one message of fixed or bounded size, read once
@@ -57,7 +58,7 @@
  *   7. attempts_open counts the begun attempts that have not failed. attempts[attempts_begun] and those after it are unused.
  *   8. published_count counts the connections of published ports. It has a limit of its own, so that connections from the host
  *      cannot use up the descriptors for connections from inside.
- *   9. Bytes without a verdict are bounded: by 32 KiB for `first`, 64 KiB for http.line and 96 KiB for what waits for a search, and by MOST_HELD for all connections
+ *   9. Bytes without a verdict are bounded: by 32 KiB for `first`, 64 KiB for http.line, 52 KiB for kex.unread and 96 KiB for what waits for a search, and by MOST_HELD for all connections
  *      together. Beyond that each connection still has its SHARE.
  *  10. egress->connections has every connection, the newest first. listener->connections counts those of a listener.
  *
@@ -167,8 +168,8 @@ bool connection_may_hold(struct connection *connection)
         buf_free(&connection->http.line);
     if (waiting && !waiting->size)
         buf_free(waiting);
-    size_t held =
-        connection->first.capacity + connection->http.line.capacity + (waiting ? waiting->capacity : 0);
+    size_t held = connection->first.capacity + connection->http.line.capacity +
+                  connection->kex.unread.capacity + (waiting ? waiting->capacity : 0);
     egress->held += held - connection->held;
     connection->held = held;
     return held <= SHARE || egress->held <= MOST_HELD;
@@ -231,6 +232,7 @@ void connection_close(struct connection *connection)
     buf_free(&connection->first);
     buf_free(&connection->watched_end);
     http_free(&connection->http);
+    kex_end(&connection->kex);
     egress->held -= connection->held;
     *(connection->next ? &connection->next->previous : &egress->oldest) = connection->previous;
     *(connection->previous ? &connection->previous->next : &egress->connections) = connection->next;

@@ -4,6 +4,7 @@
 #include "egress/egress.h"
 #include "egress/flow.h"
 #include "egress/http.h"
+#include "egress/kex.h"
 #include "kernel/poller.h"
 
 enum stage {
@@ -60,7 +61,8 @@ struct connection {
     int last_errnum;
     struct buf first; /* what was read of the client's first bytes, until there is a verdict on them */
     struct http http;
-    size_t held;            /* the memory that `first`, http.line and bytes that wait for a search take */
+    struct kex kex; /* of a server that is to prove itself */
+    size_t held;    /* the memory that `first`, http.line, kex.unread and bytes that wait for a search take */
     size_t watched_size;    /* of the bytes that were searched for placeholders */
     struct buf watched_end; /* the last of them: a placeholder may go on in the next piece */
     size_t agreed_size;     /* bytes of the server's agreement to change the protocol */
@@ -162,6 +164,20 @@ void connection_relay(struct connection *connection);
 
 /* Ends the gathering of flows that have fallen silent (flow.h). Returns true while some gather: call it again in a millisecond. */
 bool relay_keep_time(struct egress *egress);
+
+/* --- prove --- */
+
+/*
+ * bawn signs a login by ssh for a proof (base/ssh_proof.h), which says no name and no port. Of hosts of `ssh-key` rules this program tells bawn by which
+ * proof each connection is known, before the client has read the proof: so bawn knows it before it is asked to sign.
+ */
+
+/* Both sockets are connected. Begins with what a proxy sent beyond its answer. */
+void connection_begin_proof(struct connection *connection);
+
+/* Is the beginning of what the server says still read? Then it goes through connection_hear_proof, before it is sent. */
+bool connection_is_proving(const struct connection *connection);
+void connection_hear_proof(struct connection *connection, struct bytes bytes);
 
 /* --- hand --- */
 

@@ -14,6 +14,7 @@
  *   dial.c         looks the host up and connects to it                              lookup.c, proxy.c
  *   relay.c        moves bytes in both directions                                    flow.c, pipes.c, http.c
  *   hand.c         hands a connection to the vault instead
+ *   ssh.c        tells bawn by which proof a host of an `ssh-key` rule is known     kex.c
  *   inspect.c      checks that the first bytes name the same host                    hello.c
  *   connection.c   the life of a connection, from the first state to the last
  *   resolver.c     answers DNS questions with the synthetic addresses of names       dns.c
@@ -69,6 +70,12 @@ struct vaulted {
     const char *why; /* "its secrets stay outside" */
 };
 
+/* A host of an `ssh-key` rule: bawn wants to know which connection to it has which proof (kex.h). */
+struct proving_host {
+    struct host_object host;
+    const char *text; /* as bawn wrote it */
+};
+
 struct vault_link {
     int fd; /* -1: there is none */
     VEC(struct vaulted) hosts;
@@ -108,6 +115,7 @@ struct egress {
     size_t accounts;                /* `closed` lines so far */
     VEC(struct confirmation) unconfirmed;
     struct vault_link vault;
+    VEC(struct proving_host) proving;
     struct watch watch;
     struct leak_table leaks; /* what requests of plain HTTP are searched for */
     const char *trouble;     /* since the last confirmation, or NULL */

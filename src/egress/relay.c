@@ -44,32 +44,44 @@ static bool checked_move(struct connection *connection)
     return flow_send(out, outer);
 }
 
-/*
- * Reads the beginning of the answer to an Upgrade request, and hands it on: does the server change the protocol? Returns false
- * if the connection broke.
- */
-static bool http_hear_agreement(struct connection *connection)
+/* The beginning of the answer to an Upgrade request: does the server change the protocol? */
+static void http_hear_agreement(struct connection *connection, struct bytes bytes)
 {
     static const char agreed[] = "HTTP/1.1 101";
     enum { SIZE = sizeof(agreed) - 1 };
+    size_t missing = SIZE - connection->agreed_size, part = bytes.size < missing ? bytes.size : missing;
+    bool may_agree = bytes.size && memcmp(bytes.at, agreed + connection->agreed_size, part) == 0;
+    connection->agreed_size += part;
+    if (!may_agree)
+        connection->http.state = HTTP_HEAD;
+    else if (connection->agreed_size == SIZE)
+        connection->http.state = HTTP_PASSING;
+}
+
+/* Is what the server says next read, before it is handed on? */
+static bool server_is_heard(const struct connection *connection)
+{
+    return http_is_waiting(connection) || connection_is_proving(connection);
+}
+
+/* Returns false if the connection broke. */
+static bool hear_server(struct connection *connection)
+{
     struct flow *in = &connection->inward;
     int inner = connection->inner.watcher.fd;
     if (!flow_send(in, inner))
         return false;
     if (flow_is_stuck(in) || in->ended)
         return true;
-    const char *bytes;
-    ssize_t got = flow_receive(in, connection->outer.watcher.fd, &bytes);
+    const char *at;
+    ssize_t got = flow_receive(in, connection->outer.watcher.fd, &at);
     if (got < 0)
         return errno == EAGAIN || errno == EINTR;
-    size_t missing = SIZE - connection->agreed_size, part = (size_t)got < missing ? (size_t)got : missing;
-    bool may_agree = got && memcmp(bytes, agreed + connection->agreed_size, part) == 0;
-    connection->agreed_size += part;
-    if (!may_agree)
-        connection->http.state = HTTP_HEAD;
-    else if (connection->agreed_size == SIZE)
-        connection->http.state = HTTP_PASSING;
-    buf_add(&in->copied, bytes, (size_t)got);
+    struct bytes bytes = bytes_of(at, (size_t)got);
+    if (http_is_waiting(connection))
+        http_hear_agreement(connection, bytes);
+    connection_hear_proof(connection, bytes);
+    buf_add(&in->copied, at, (size_t)got);
     return flow_send(in, inner);
 }
 
@@ -145,11 +157,11 @@ static void relay_round(struct connection *connection, bool from_inner, bool fro
         connection_reset(connection);
         return;
     }
-    if (http_is_waiting(connection) && !http_hear_agreement(connection)) {
+    if (server_is_heard(connection) && !hear_server(connection)) {
         connection_reset(connection);
         return;
     }
-    if (from_outer && !http_is_waiting(connection) &&
+    if (from_outer && !server_is_heard(connection) &&
         !flow_move(&connection->inward, &egress->pipes, outer, inner)) {
         connection_reset(connection);
         return;
@@ -182,6 +194,8 @@ void connection_relay(struct connection *connection)
         connection_hand(connection);
         return;
     }
+    if (connection->stage != STAGE_RELAY)
+        connection_begin_proof(connection);
     connection_enter(connection, STAGE_RELAY, relay_ready);
     connection->began = now_milliseconds();
     connection_set_deadline(connection, 0);

@@ -136,6 +136,17 @@ static int take_vaulted(struct egress *egress, const char *text, const char *why
     return 0;
 }
 
+/* A host of an `ssh-key` rule. */
+static int take_proving(struct egress *egress, const char *text, struct err *err)
+{
+    struct host_object host;
+    const char *problem = NULL, *hint = NULL;
+    if (host_parse_target(&egress->arena, text, &host, &problem, &hint) < 0)
+        return err_set(err, "%s: %s", text, problem);
+    vec_push(&egress->proving, (struct proving_host){host, arena_str(&egress->arena, text)});
+    return 0;
+}
+
 /* How many connections a second may go to a host, counted in a shared file or in this process. */
 static int take_rate(struct egress *egress, const char *number, const char *fd_text, struct err *err)
 {
@@ -205,6 +216,8 @@ static int take_line(struct egress *egress, char *line, int fd, struct err *err)
         return take_vaulted(egress, object, "its secrets stay outside", err);
     if (strcmp(verb, "inspect") == 0)
         return take_vaulted(egress, object, "rules judge its requests", err);
+    if (strcmp(verb, "ssh") == 0)
+        return take_proving(egress, object, err);
     if (strcmp(verb, "placeholder") == 0 && third) {
         watch_add(&egress->watch, &egress->arena, object, third);
         leak_add_placeholder(&egress->leaks, egress->watch.list.at[egress->watch.list.count - 1].text);

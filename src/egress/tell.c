@@ -48,6 +48,12 @@ void tell_always(struct tell *tell, const char *line)
     tell_more(tell);
 }
 
+void tell_now(const struct tell *tell, const char *line)
+{
+    if (send(tell->link.fd, line, strlen(line), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+        return; /* the poller finds out if bawn is gone */
+}
+
 /* A subject that comes up a million times is one line in the journal. Returns false if the line was not sent. */
 static bool tell_once(struct tell *tell, enum told kind, bool is_one_of_many, const char *subject,
                       const char *line)

@@ -44,6 +44,9 @@ void tell_name_trouble(struct tell *tell, const char *name, const char *sentence
 void tell_host(struct tell *tell, enum told kind, bool is_one_of_many, const char *host, uint16_t port,
                const char *detail);
 
+/* A line that is of use at once or not at all: it is lost while bawn reads nothing, and takes no memory. */
+void tell_now(const struct tell *tell, const char *line);
+
 /* A name that is not on the list, asked "udp" or "tcp" from a port, or by a "thread". Returns false if it was sent before, or if the limit is reached. */
 bool tell_asked(struct tell *tell, const char *name, const char *by, uint64_t number);
 

@@ -93,6 +93,8 @@ static int write_settings(const struct network *network, struct err *err)
     auto_buf struct buf lines = {0};
     add_operations(network, &lines);
     judged_add_hosts(network->plan, &lines);
+    for (size_t i = 0; i < network->dialled.hosts.count; i++)
+        buf_printf(&lines, "ssh %s\n", network->dialled.hosts.at[i]);
     add_proxy(network, &lines);
     if (network->vault_fd >= 0)
         buf_printf(&lines, "vault %d\n%s", network->vault_fd, network->placeholders);

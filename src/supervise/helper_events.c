@@ -191,6 +191,11 @@ static void take_event(struct network *network, char *line)
         helper_confirm(network, (unsigned)strtoul(number, NULL, 10), rest ? rest : "");
         return;
     }
+    if (strcmp(what, "proved") == 0) { /* nothing is recorded */
+        const char *host = next_word(&rest);
+        dialled_take(&network->dialled, host, rest ? rest : "");
+        return;
+    }
     bool is_alarm =
         strcmp(what, "leak") == 0 || strcmp(what, "misused") == 0; /* they have limits of their own */
     if (!is_alarm && network->events++ >= MOST_EVENTS) {

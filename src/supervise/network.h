@@ -8,6 +8,7 @@
 #include "journal/run_facts.h"
 #include "launch/launch.h"
 #include "plan/plan.h"
+#include "supervise/dialled.h"
 #include "supervise/localhost.h"
 #include "supervise/loop.h"
 
@@ -54,6 +55,7 @@ struct network {
     VEC(unsigned) unconfirmed; /* those that are not in use yet */
     bool has_late_addresses;   /* whose sockets only a helper holds */
     used_list used;            /* each once */
+    struct dialled dialled;
     struct localhost localhost;
     localhost_noticed *noticed; /* NULL: nobody is told before the end */
     void *noticed_self;
@@ -69,6 +71,9 @@ void network_watch(struct network *network, const struct launched *launched, str
 /* Ends the helper. What was refused can still be read. */
 void network_end(struct network *network);
 void network_free(struct network *network);
+
+/* The host of an `ssh-key` rule that was dialled on the connection with this proof, or NULL (dialled_find). First reads what the helper has said. */
+const char *network_dialled(struct network *network, const char *mark);
 
 /* The servers inside that were noticed, and that nobody has published by now. */
 void network_servers(const struct network *network, port_list *ret_ports);

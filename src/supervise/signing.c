@@ -316,14 +316,16 @@ static void is_answered(void *context, const struct question *question)
     set_timer(signing);
 }
 
-/* "USER RULE HOST…" */
+/* "USER PROOF RULE HOST…" */
 static void take_sign(struct signing *signing, struct signing_connection *connection, char *rest)
 {
-    const char *user = strsep(&rest, " ");
+    const char *user = strsep(&rest, " "), *proof = rest ? strsep(&rest, " ") : "";
+    const char *dialled = network_dialled(signing->asking->network, proof);
     if (connection->question || !signing_fits_read(&signing->rules, rest, &connection->fitting)) {
         answer(connection, false);
         return;
     }
+    signing_fits_keep(&connection->fitting, dialled);
     snprintf(connection->user, sizeof(connection->user), "%s", user);
     const char *why = why_not(signing, connection);
     const struct signing_rule *asking = signing_fits_asking(&connection->fitting);

@@ -16,7 +16,7 @@ struct signing_connection {
     int link_fd;
     pid_t front, back;
     struct holder client;
-    signing_fit_list fitting; /* of the last login that was asked about: the strictest decides */
+    signing_fit_list fitting; /* of the last login that was asked about: each must allow it */
     unsigned question;        /* 0: none waits */
     int64_t until;            /* seconds, as asking has them */
     char user[160];

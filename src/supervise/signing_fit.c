@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "policy/decide.h"
+#include "supervise/dialled.h"
 
 enum { MOST_NAMED = 8 };
 
@@ -19,6 +19,19 @@ bool signing_fits_read(const signing_rule_list *rules, char *text, signing_fit_l
         vec_push(ret_fits, ((struct signing_fit){&rules->at[rule], &rules->at[rule].key->hosts[host]}));
     }
     return ret_fits->count > 0;
+}
+
+void signing_fits_keep(signing_fit_list *fits, const char *dialled)
+{
+    struct arena arena = {0};
+    size_t kept = 0;
+    for (size_t i = 0; i < fits->count; i++) {
+        struct signing_fit fit = fits->at[i];
+        if (dialled && strcmp(dialled_host_text(&arena, fit.host), dialled) == 0)
+            fits->at[kept++] = fit;
+    }
+    fits->count = kept ? kept : fits->count;
+    arena_free(&arena);
 }
 
 const struct signing_rule *signing_fits_used_up(const signing_fit_list *fits)
@@ -56,7 +69,7 @@ const char *signing_fits_hosts(struct arena *arena, const signing_fit_list *fits
     auto_buf struct buf text = {0};
     fs_names known = {0};
     vec_each (const struct signing_fit, fit, fits) {
-        const char *name = host_with_port(arena, host_text(arena, fit->host), fit->host->port);
+        const char *name = dialled_host_text(arena, fit->host);
         if (fs_has_name(&known, name))
             continue;
         vec_push(&known, name);

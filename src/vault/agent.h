@@ -25,8 +25,9 @@
  *
  *   1. The user's agent gets two requests: which keys it has, and a signature of a login (SSH_MSG_USERAUTH_REQUEST) that the back has written.
  *   2. A login is signed only in the state BOUND, for the session that was bound last, with a key that a rule gives to that host, and after
- *      bawn said yes, which counts and asks. bawn has it in its journal before it is signed. Each rule that fits must allow it: hosts, and ports
- *      of one host, may have the same key.
+ *      bawn said yes, which counts and asks. bawn has it in its journal before it is signed. Hosts, and ports of one host, may have the same key.
+ *      Then those rules must allow it that name the host and port that bawn-egress has dialled for this session; if bawn does not know it, each
+ *      rule that fits.
  *   3. Programs inside see the keys that rules name, and no other, and not what the user calls them.
  *   4. Every message has a limit. What is malformed gets SSH_AGENT_FAILURE; a size above the limit ends the connection.
  */
@@ -148,6 +149,7 @@ struct agent_state {
     uint8_t session[AGENT_LARGEST_SESSION];
     size_t session_size;
     struct buf host_key;
+    char proof[SHA256_HEX_SIZE]; /* the mark of what the host has proved itself with */
 };
 
 #define AGENT_STATE_NONE ((struct agent_state){.bound = AGENT_UNBOUND})
@@ -160,7 +162,7 @@ bool agent_bind(struct agent_state *state, const struct agent_request *request);
 
 /*
  * The numbers of the rules that fit a login, and of the host of each. They are several where hosts, or ports of one host, have the same key:
- * then nothing that ssh says tells which of them was dialled.
+ * then nothing that ssh says tells which of them was dialled. bawn may know it by the proof (base/ssh_proof.h).
  */
 struct agent_fitting {
     struct agent_fit {
@@ -194,7 +196,7 @@ int agent_front_run(int client_fd, int back_fd);
 /*
  * Lines of `settings_fd`: "rule HASH NAME", and after it "host NUMBER KEY" for each key of its hosts, in base64.
  *
- * Lines to bawn: "sign USER RULE HOST…", with a rule and a host for each that fits, to which bawn says "yes" or "no"; "refused WORD RULE USER"
+ * Lines to bawn: "sign USER PROOF RULE HOST…", with a rule and a host for each that fits, to which bawn says "yes" or "no"; "refused WORD RULE USER"
  * (RULE may be -).
  */
 int agent_back_run(int settings_fd, int link_fd, int front_fd, int agent_fd);

@@ -86,7 +86,7 @@ static bool is_permitted(const struct back *back, const struct agent_fitting *fi
 {
     char answer[8] = "";
     auto_buf struct buf line = {0};
-    buf_printf(&line, "sign %.*s", (int)login->user.size, login->user.at);
+    buf_printf(&line, "sign %.*s %s", (int)login->user.size, login->user.at, back->state.proof);
     for (size_t i = 0; i < fitting->count; i++)
         buf_printf(&line, " %u %u", fitting->at[i].rule, fitting->at[i].host);
     if (line.size > LONGEST_TOLD || send(back->link_fd, line.bytes, line.size, MSG_NOSIGNAL) < 0)

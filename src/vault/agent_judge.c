@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "base/ssh_proof.h"
 #include "vault/agent.h"
 
 const char *agent_refusal_word(enum agent_refusal refusal)
@@ -66,6 +67,7 @@ bool agent_bind(struct agent_state *state, const struct agent_request *request)
     memcpy(state->session, request->session.at, request->session.size);
     state->session_size = request->session.size;
     buf_add(&state->host_key, request->host_key.at, request->host_key.size);
+    ssh_proof_mark(request->host_key, request->signature, state->proof);
     return true;
 }
 

@@ -2,9 +2,11 @@
 #include <arpa/inet.h>
 #include <stdlib.h>
 
+#include "base/ssh_proof.h"
 #include "egress/dns.h"
 #include "egress/hello.h"
 #include "egress/http.h"
+#include "egress/kex.h"
 #include "egress/proxy.h"
 #include "egress/table.h"
 #include "policy/classes.h"
@@ -229,6 +231,144 @@ TEST(other_records_and_empty_or_huge_ones_are_no_hello)
     CHECK_INT(hello_read((const uint8_t *)"\x16\x03\x01\xff\xff", 5, name), HELLO_BAD);
     CHECK_INT(hello_read((const uint8_t *)"\x16\x03\x01\x00\x04\x02\x00\x00\x00", 9, name), HELLO_BAD);
     CHECK_INT(hello_read((const uint8_t *)"\x16\x03\x01\x00\x04\x01\xff\xff\xff", 9, name), HELLO_BAD);
+}
+
+/* --- the proof of an ssh server ------------------------------------------------------------------------------------ */
+
+static const char identification[] = "SSH-2.0-OpenSSH_9.9\r\n";
+
+static void add_text(struct buf *out, const char *text)
+{
+    uint32_t size = htonl((uint32_t)strlen(text));
+    buf_add(out, (const char *)&size, sizeof(size));
+    buf_add_str(out, text);
+}
+
+/* A packet with a message of these strings. */
+static void add_packet(struct buf *out, char number, size_t count, const char *const *strings)
+{
+    auto_buf struct buf message = {0};
+    buf_add_char(&message, number);
+    for (size_t i = 0; i < count; i++)
+        add_text(&message, strings[i]);
+    size_t padding = 16 - (5 + message.size) % 8;
+    uint32_t size = htonl((uint32_t)(1 + message.size + padding));
+    buf_add(out, (const char *)&size, sizeof(size));
+    buf_add_char(out, (char)padding);
+    buf_add(out, message.bytes, message.size);
+    for (size_t i = 0; i < padding; i++)
+        buf_add_char(out, 'p');
+}
+
+static const char *const proof_strings[] = {"host key", "exchanged", "signature", "more"};
+
+/* What a server says: `line`, then a packet for each pair of a message's number and its count of strings. */
+static struct buf server_says(const char *line, size_t count, const char (*messages)[2])
+{
+    struct buf out = {0};
+    buf_add_str(&out, line);
+    for (size_t i = 0; i < count; i++)
+        add_packet(&out, messages[i][0], (size_t)messages[i][1], proof_strings);
+    return out;
+}
+
+/* How many proofs are found in these bytes, in pieces; each must be the one of proof_strings. */
+static int proofs_in(const struct buf *said, size_t piece)
+{
+    struct kex kex = {.step = KEX_IDENTIFICATION};
+    char mark[SHA256_HEX_SIZE], wanted[SHA256_HEX_SIZE];
+    int found = 0;
+    ssh_proof_mark(bytes_of("host key", 8), bytes_of("signature", 9), wanted);
+    for (size_t at = 0; at < said->size; at += piece) {
+        size_t size = said->size - at < piece ? said->size - at : piece;
+        if (!kex_take(&kex, bytes_of(said->bytes + at, size), mark))
+            continue;
+        CHECK_STR(mark, wanted);
+        found++;
+    }
+    kex_end(&kex);
+    return found;
+}
+
+TEST(a_server_proves_itself_once_whatever_pieces_its_words_come_in)
+{
+    static const char plain[][2] = {{20, 2}, {31, 3}, {21, 0}, {31, 3}},
+                      group[][2] = {{20, 2}, {31, 2}, {33, 3}};
+    struct buf said[] = {server_says(identification, 4, plain), server_says(identification, 3, group)};
+    for (size_t i = 0; i < array_len(said); i++) {
+        for (size_t piece = 1; piece <= said[i].size; piece++)
+            CHECK_INT(proofs_in(&said[i], piece), 1);
+        buf_free(&said[i]);
+    }
+}
+
+TEST(what_is_not_in_the_order_of_a_key_exchange_proves_nothing)
+{
+    static const struct {
+        const char *line;
+        char messages[3][2];
+    } cases[] = {
+        {"SSH-1.5-old\n", {{20, 2}, {31, 3}}},
+        {"a line before\r\nSSH-2.0-x\r\n", {{20, 2}, {31, 3}}},
+        {"", {{20, 2}, {31, 3}}},
+        {"SSH-2.0-x\n", {{31, 3}}},                   /* no KEXINIT */
+        {"SSH-2.0-x\n", {{20, 2}, {20, 2}, {31, 3}}}, /* two */
+        {"SSH-2.0-x\n", {{20, 2}, {2, 1}, {31, 3}}},  /* SSH_MSG_IGNORE */
+        {"SSH-2.0-x\n", {{20, 2}, {21, 0}, {31, 3}}}, /* NEWKEYS: what follows is encrypted */
+        {"SSH-2.0-x\n", {{20, 2}, {33, 3}}},          /* no group */
+        {"SSH-2.0-x\n", {{20, 2}, {31, 2}, {31, 3}}}, /* no reply to a group */
+        {"SSH-2.0-x\n", {{20, 2}, {31, 1}, {33, 3}}}, /* no group, and no reply */
+        {"SSH-2.0-x\n", {{20, 2}, {31, 4}, {33, 3}}}, /* bytes are left over */
+        {"SSH-2.0-x\n", {{20, 2}, {30, 3}, {31, 3}}},
+    };
+    for (size_t i = 0; i < array_len(cases); i++) {
+        size_t count = 0;
+        while (count < 3 && cases[i].messages[count][0])
+            count++;
+        struct buf said = server_says(cases[i].line, count, cases[i].messages);
+        CHECK_INT(proofs_in(&said, said.size), 0);
+        CHECK_INT(proofs_in(&said, 1), 0);
+        buf_free(&said);
+    }
+}
+
+TEST(packets_and_lines_that_are_too_long_or_do_not_fit_prove_nothing_and_take_no_memory)
+{
+    static const char whole[][2] = {{20, 2}, {31, 3}};
+    static const struct {
+        size_t at;
+        char byte;
+    } wrong[] = {
+        {0, 1},      /* 16 MiB */
+        {2, '\x89'}, /* above 35,000 */
+        {3, 3},      /* no multiple of the block */
+        {4, 3},      /* too little padding */
+        {4, '\xff'}, /* nothing else */
+    };
+    size_t start = strlen(identification);
+    for (size_t i = 0; i < array_len(wrong); i++) {
+        struct buf said = server_says(identification, 2, whole);
+        said.bytes[start + wrong[i].at] = wrong[i].byte;
+        CHECK_INT(proofs_in(&said, said.size), 0);
+        buf_free(&said);
+    }
+    struct kex kex = {.step = KEX_IDENTIFICATION};
+    char mark[SHA256_HEX_SIZE], line[300] = "SSH-2.0-";
+    memset(line + 8, 'x', sizeof(line) - 8);
+    CHECK(!kex_take(&kex, bytes_of(line, 254), mark) && kex.step == KEX_IDENTIFICATION);
+    CHECK(!kex_take(&kex, bytes_of(line, 1), mark) && kex.step == KEX_OVER && !kex.unread.bytes);
+    CHECK(!kex_take(&kex, bytes_of(identification, start), mark) && !kex.unread.bytes);
+}
+
+TEST(no_two_proofs_have_the_same_mark)
+{
+    char one[SHA256_HEX_SIZE], two[SHA256_HEX_SIZE];
+    ssh_proof_mark(bytes_of("ab", 2), bytes_of("c", 1), one);
+    ssh_proof_mark(bytes_of("a", 1), bytes_of("bc", 2), two);
+    CHECK(ssh_proof_is_mark(one) && ssh_proof_is_mark(two) && strcmp(one, two) != 0);
+    CHECK(!ssh_proof_is_mark("") && !ssh_proof_is_mark(one + 1));
+    one[0] = 'A';
+    CHECK(!ssh_proof_is_mark(one));
 }
 
 /* --- requests of plain HTTP ---------------------------------------------------------------------------------------- */

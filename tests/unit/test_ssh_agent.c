@@ -2,7 +2,9 @@
 #include <string.h>
 
 #include "base/base64.h"
+#include "supervise/dialled.h"
 #include "supervise/known_hosts.h"
+#include "supervise/signing_fit.h"
 #include "unit.h"
 #include "vault/agent.h"
 
@@ -196,6 +198,64 @@ TEST(a_record_has_a_user_only_for_a_login)
         agent_add_record(&request, &record);
         CHECK(agent_read_record(bytes_of(record.bytes, record.size), &read) == (kind == AGENT_LOGIN));
     }
+}
+
+/* --- which rule decides ------------------------------------------------------------------------------------------- */
+
+static const char *mark_of(const char *text, char ret_mark[SHA256_HEX_SIZE])
+{
+    sha256_hex(text, strlen(text), ret_mark);
+    return ret_mark;
+}
+
+TEST(the_host_that_was_dialled_is_known_by_one_connections_proof_and_not_by_two_of_different_hosts)
+{
+    struct dialled dialled = {0};
+    char a[SHA256_HEX_SIZE], b[SHA256_HEX_SIZE], other[SHA256_HEX_SIZE];
+    vec_push(&dialled.hosts, "build.corp:22");
+    vec_push(&dialled.hosts, "build.corp:2222");
+    dialled_take(&dialled, "build.corp:22", mark_of("a", a));
+    dialled_take(&dialled, "build.corp:2222", mark_of("b", b));
+    CHECK_STR(dialled_find(&dialled, a), "build.corp:22");
+    CHECK_STR(dialled_find(&dialled, b), "build.corp:2222");
+    dialled_take(&dialled, "build.corp:22", a);
+    CHECK_STR(dialled_find(&dialled, a), "build.corp:22");
+    dialled_take(&dialled, "build.corp:22", b); /* a server repeats what another one has said */
+    CHECK(!dialled_find(&dialled, b));
+    CHECK(!dialled_find(&dialled, mark_of("other", other)) && !dialled_find(&dialled, ""));
+    /* What a helper that was taken over might say. */
+    dialled_take(&dialled, "evil.corp:22", other);
+    dialled_take(&dialled, "build.corp:22", "");
+    dialled_take(&dialled, "build.corp:22", "a mark that is none");
+    CHECK(!dialled_find(&dialled, other) && !dialled_find(&dialled, ""));
+    for (int i = 0; i < DIALLED_KEPT; i++)
+        dialled_take(&dialled, "build.corp:22", other);
+    CHECK(dialled.kept.count == DIALLED_KEPT &&
+          !dialled_find(&dialled, a)); /* too old: the strictest decides again */
+    dialled_free(&dialled);
+}
+
+TEST(the_rules_of_the_dialled_host_stay_or_all_of_them)
+{
+    struct host_object hosts_of_rules[2] = {{.kind = HOST_NAME, .name = "build.corp", .port = 22},
+                                            {.kind = HOST_NAME, .name = "build.corp", .port = 2222}};
+    struct ssh_key_object key = {.hosts = hosts_of_rules, .host_count = 2};
+    struct signing_rule three[3] = {{.key = &key}, {.key = &key}, {.key = &key}};
+    signing_rule_list rules = {.at = three, .count = 3};
+    signing_fit_list fits = {0};
+    static const struct {
+        const char *dialled;
+        size_t count;
+    } cases[] = {
+        {"build.corp:22", 2}, {"build.corp:2222", 1}, {"other.corp:22", 3}, {"build.corp", 3}, {NULL, 3}};
+    for (size_t i = 0; i < array_len(cases); i++) {
+        char text[] = "0 0 1 1 2 0";
+        CHECK(signing_fits_read(&rules, text, &fits));
+        signing_fits_keep(&fits, cases[i].dialled);
+        CHECK_INT((int)fits.count, (int)cases[i].count);
+    }
+    CHECK(fits.at[1].rule == &three[1] && fits.at[1].host == &hosts_of_rules[1]);
+    vec_free(&fits);
 }
 
 UNIT_MAIN()

@@ -1,0 +1,43 @@
+#include <stdio.h>
+
+#include "egress/connection.h"
+
+/* The host of a rule that was dialled; NULL: none. A published port is not dialled outside. */
+static const struct proving_host *find_host(const struct connection *connection)
+{
+    const struct egress *egress = connection->egress;
+    struct host_object asked = connection->name ? connection->name->host : table_address(&connection->asked);
+    for (size_t i = 0; i < egress->proving.count && !connection->published; i++) {
+        const struct proving_host *proving = &egress->proving.at[i];
+        if (proving->host.port == connection->asked.port && host_covers(&proving->host, &asked))
+            return proving;
+    }
+    return NULL;
+}
+
+void connection_begin_proof(struct connection *connection)
+{
+    const struct flow *in = &connection->inward;
+    if (!find_host(connection))
+        return;
+    connection->kex.step = KEX_IDENTIFICATION;
+    if (in->copied.size)
+        connection_hear_proof(connection,
+                              bytes_after(bytes_of(in->copied.bytes, in->copied.size), in->copied_sent));
+}
+
+bool connection_is_proving(const struct connection *connection)
+{
+    return connection->kex.step != KEX_OVER;
+}
+
+void connection_hear_proof(struct connection *connection, struct bytes bytes)
+{
+    char mark[SHA256_HEX_SIZE], line[TELL_LONGEST];
+    if (kex_take(&connection->kex, bytes, mark)) {
+        snprintf(line, sizeof(line), "proved %s %s", find_host(connection)->text, mark);
+        tell_now(&connection->egress->tell, line);
+    }
+    if (connection_is_proving(connection) && !connection_may_hold(connection))
+        kex_end(&connection->kex);
+}
