@@ -34,10 +34,12 @@ bool connection_is_proving(const struct connection *connection)
 void connection_hear_proof(struct connection *connection, struct bytes bytes)
 {
     char mark[SHA256_HEX_SIZE], line[TELL_LONGEST];
+    if (!connection_is_proving(connection))
+        return;
     if (kex_take(&connection->kex, bytes, mark)) {
         snprintf(line, sizeof(line), "proved %s %s", find_host(connection)->text, mark);
         tell_now(&connection->egress->tell, line);
     }
-    if (connection_is_proving(connection) && !connection_may_hold(connection))
+    while (!connection_may_hold(connection) && connection_is_proving(connection))
         kex_end(&connection->kex);
 }

@@ -106,9 +106,10 @@ class Session:
         return self.results[-1]
 
     def journal(self) -> list:
-        """Everything that was recorded, of all runs."""
+        """Everything that was recorded, of all runs, the oldest first."""
         events = []
-        for path in sorted((self.home / ".local/state/bawn/sessions").glob("*/journal*")):
+        sessions = self.home / ".local/state/bawn/sessions"
+        for path in sorted(sessions.glob("*/journal*"), key=lambda path: (int(path.parent.name.rpartition("-")[2]), path.name)):
             text = path.read_text()
             whole = text[:text.rfind("\n") + 1]  # a line may be in the making
             events += [json.loads(line) for line in whole.splitlines()]
