@@ -15,10 +15,17 @@ static const struct proving_host *find_host(const struct connection *connection)
     return NULL;
 }
 
+/* A port of the host's (host-port) may answer at another address of the loopback than the one that was asked for. */
+static bool is_elsewhere(const struct connection *connection)
+{
+    return !connection->name && !connection->via_proxy &&
+           !endpoint_equal(&connection->reached, &connection->asked);
+}
+
 void connection_begin_proof(struct connection *connection)
 {
     const struct flow *in = &connection->inward;
-    if (!find_host(connection))
+    if (!find_host(connection) || is_elsewhere(connection))
         return;
     connection->kex.step = KEX_IDENTIFICATION;
     if (in->copied.size)
