@@ -284,6 +284,8 @@ print(set(tries), status() == before)""")
         assert done.out == "{'ECONNREFUSED'} True\n", done
         told = [int(event["port"]) for event in session.events("unreachable")]
         assert 1 <= len(told) <= 4 and set(told) <= set(ports), (told, ports)
+        done = session.python([], f'print({{attempt(lambda: dial("127.0.0.1", port)) for port in [5990] * 200 + {ports}}})')  # bawn hears no more than 64 of a run
+        assert done.out == "{'ECONNREFUSED'}\n" and len(session.events("unreachable")) == len(told), (done, session.events("unreachable"))
     finally:
         for host in hosts:
             host.close()
