@@ -2,6 +2,7 @@
 #include "web/session_rows.h"
 
 #include "base/style.h"
+#include "web/confirm.h"
 #include "web/review_items.h"
 
 enum { NAMES_SHOWN = 5 };
