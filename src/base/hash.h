@@ -28,16 +28,6 @@ enum { SHA256_HEX_SIZE = 65 }; /* 64 digits and the NUL */
 
 void sha256_hex(const void *bytes, size_t size, char ret_hex[SHA256_HEX_SIZE]);
 
-/* --- chacha20 --- */
-
-/* The stream cipher ChaCha20 (RFC 8439). */
-
-enum { CHACHA20_KEY = 32 };
-
-/* Encrypts or decrypts. Never encrypt two plaintexts under the same (key, stream). A stream has at most 256 GiB. */
-void chacha20(const unsigned char key[CHACHA20_KEY], uint64_t stream, const void *from, size_t size,
-              void *ret_to);
-
 /* --- FNV-1a --- */
 
 /* For tables and for telling changes: fast on short texts, and anybody can make two that collide. */

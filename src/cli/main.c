@@ -87,7 +87,6 @@ int main(int argument_count, char **arguments)
                 .lacks_namespaces = machine_lacks_namespaces,
                 .lacks_vault = machine_lacks_vault,
                 .own_path = process_own_path,
-                .heap = directory, /* bawn's first allocation; libc's own lie below it */
             },
         .repairs = true,
         .in = stdin,

@@ -7,6 +7,7 @@
 #include <linux/capability.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <malloc.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
@@ -462,6 +463,17 @@ void process_await_sandbox(pid_t pid, int milliseconds)
     struct pollfd ended = {.fd = pid_fd, .events = POLLIN};
     if (strstr(status, line))
         poll(&ended, 1, milliseconds);
+}
+
+void process_trim(void)
+{
+    enum { DEEPEST = 1024 * 1024, SPARED = 512 }; /* for the frames of functions called here */
+    malloc_trim(0);
+    char *end = __builtin_frame_address(0);
+    end -= SPARED;
+    end -= (uintptr_t)end % (size_t)sysconf(_SC_PAGESIZE);
+    /* If the stack is not that deep, the kernel fails after releasing what exists. */
+    (void)madvise(end - DEEPEST, DEEPEST, MADV_DONTNEED);
 }
 
 const char *process_own_path(struct arena *arena)

@@ -140,6 +140,9 @@ int process_close_descriptors(int spared, struct err *err) must_check;
 /* If this process is the first of a sandbox, waits until it and everything inside is gone, at most so long. */
 void process_await_sandbox(pid_t pid, int milliseconds);
 
+/* Gives free memory back: pages of the heap, and those of the stack below the caller's frame. For a process that will wait for long. */
+void process_trim(void);
+
 /* The path of this program; NULL: not known. */
 const char *process_own_path(struct arena *arena);
 

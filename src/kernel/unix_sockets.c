@@ -272,8 +272,7 @@ static void digest_socket(void *self, const struct seen_socket *socket)
 bool unix_sockets_digest(const char *trees, struct socket_digest *ret_digest)
 {
     struct digest digest = {.trees = trees};
-    not_zeroed _Alignas(
-        struct nlmsghdr) char bytes[8 * 1024]; /* little of the stack stays in memory at rest */
+    not_zeroed _Alignas(struct nlmsghdr) char bytes[8 * 1024]; /* little of the stack stays in memory */
     if (!ask_kernel(digest_socket, &digest, (struct answer_room){bytes, sizeof(bytes)}))
         return false;
     *ret_digest = digest.found;

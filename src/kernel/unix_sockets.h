@@ -30,9 +30,7 @@ struct socket_digest {
     uint64_t all;
 };
 
-/*
- * Uses the stack alone, so that a process can ask while its heap is laid aside. Returns false if the kernel does not answer.
- */
+/* Returns false if the kernel does not answer. */
 bool unix_sockets_digest(const char *trees, struct socket_digest *ret_digest);
 
 /* Takes the next name of a list; NULL at its end. A name may be relative, to any directory. */

@@ -34,6 +34,18 @@ static size_t count_of(const char *const *texts)
     return count;
 }
 
+/* The texts that an operation carries over; its other pointers do not arrive. */
+static const size_t operation_texts[] = {
+    offsetof(struct operation, path),    offsetof(struct operation, source),
+    offsetof(struct operation, name),    offsetof(struct operation, value),
+    offsetof(struct operation, overlay), offsetof(struct operation, elsewhere),
+};
+
+static const char **operation_text(struct operation *operation, size_t index)
+{
+    return (const char **)((char *)operation + operation_texts[index]);
+}
+
 /* Other operations are the supervisor's: carried out at the end of the run, or sent in another form, such as the environment. */
 static bool is_carried_out(const struct operation *operation)
 {
@@ -66,17 +78,14 @@ int handover_send(const struct launch *launch, int socket_fd, struct err *err)
     auto_buf struct buf out = {0};
     buf_add(&out, (const char *)&head, sizeof(head));
     for (size_t i = 0; i < operations->count; i++) {
-        const struct operation *operation = &operations->at[i];
+        struct operation *operation = &operations->at[i];
         if (!is_carried_out(operation))
             continue;
         head.operations.count++;
         buf_add(&out, (const char *)&i, sizeof(i));
         buf_add(&out, (const char *)operation, sizeof(*operation));
-        put_text(&out, operation->path);
-        put_text(&out, operation->source);
-        put_text(&out, operation->name);
-        put_text(&out, operation->value);
-        put_text(&out, operation->overlay);
+        for (size_t text = 0; text < array_len(operation_texts); text++)
+            put_text(&out, *operation_text(operation, text));
     }
     for (size_t i = 0; i < head.variables; i++)
         put_text(&out, launch->environment[i]);
@@ -155,11 +164,9 @@ int handover_receive(int socket_fd, struct arena *arena, struct launch *launch, 
         memcpy(operation, at, sizeof(*operation));
         at += sizeof(*operation);
         operation->because = NULL;
-        operation->path = take_text(&at);
-        operation->source = take_text(&at);
-        operation->name = take_text(&at);
-        operation->value = take_text(&at);
-        operation->overlay = take_text(&at);
+        operation->entries = NULL;
+        for (size_t text = 0; text < array_len(operation_texts); text++)
+            *operation_text(operation, text) = take_text(&at);
     }
     launch->operations = operations;
     launch->environment = take_texts(&at, arena, head.variables);

@@ -1,6 +1,5 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -13,7 +12,6 @@
 #include "base/text.h"
 #include "kernel/ports.h"
 #include "kernel/process.h"
-#include "kernel/rest.h"
 #include "launch/inside.h"
 
 /* The supervisor waits for nothing else: what cannot be reported ends the sandbox, which it notices. */
@@ -174,8 +172,7 @@ static void obey(struct init *init)
 static void let_memory_go(struct kept *kept)
 {
     arena_free(&kept->arena);
-    malloc_trim(0);
-    rest_let_stack_go();
+    process_trim();
 }
 
 _Noreturn void init_run(const struct launch *launch, int report_fd, int control_fd, int port_fd,
@@ -202,7 +199,8 @@ _Noreturn void init_run(const struct launch *launch, int report_fd, int control_
         _exit(STATUS_REFUSED);
     }
     environ = NULL;
-    for (int patience = REST_AFTER_MILLISECONDS;;) {
+    enum { PATIENCE_MILLISECONDS = 3000 };
+    for (int patience = PATIENCE_MILLISECONDS;;) {
         struct pollfd ready[] = {{.fd = init.signal_fd, .events = POLLIN},
                                  {.fd = control_fd, .events = POLLIN},
                                  {.fd = port_fd, .events = POLLIN}}; /* -1 is passed over */

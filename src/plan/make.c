@@ -7,6 +7,7 @@
 #include "plan/plan.h"
 #include "plan/steps.h"
 #include "policy/decide.h"
+#include "policy/sift.h"
 
 /* Every sandbox has its own, whatever the policy says. */
 static const char *const private_places[] = {"/dev", "/dev/shm", "/proc", "/run", "/tmp", "/var/tmp"};
@@ -113,6 +114,8 @@ static bool operation_for(const struct policy *policy, const struct placed *plac
                                                        : OP_SYNC;
         operation.path = decides->spelled;
         operation.source = placed->path;
+        if (here->access == ACCESS_SIFT)
+            operation.elsewhere = sifted_destination(operation.path, policy->request.home);
         needed = around != here->access && (!missing || here->access == ACCESS_SYNC);
         break;
     case ACCESS_SOCKET:

@@ -5,7 +5,6 @@
 #include "base/path.h"
 #include "base/pattern.h"
 #include "base/vec.h"
-#include "policy/sift.h"
 
 const char *operations_destination(const struct operations *operations, const struct operation *operation)
 {
@@ -17,9 +16,8 @@ const char *operations_destination(const struct operations *operations, const st
         if (other->kind == OP_LINK && path_is_beneath(path, other->path))
             path = operation->source;
     }
-    const char *elsewhere = operation->kind == OP_SIFT ? sifted_destination(operation->path, home) : NULL;
-    if (elsewhere)
-        return elsewhere;
+    if (operation->elsewhere)
+        return operation->elsewhere;
     size_t size = strlen(home);
     return size && path_is_beneath(path, home) && path[size] == '/' ? path + size : NULL;
 }

@@ -74,6 +74,8 @@ struct operation {
     const char *path;
     const char *
         source; /* COPY and SYNC: the source of the content; LINK: its target; WRITE and FREEZE: see amend_copy() */
+    const char
+        *elsewhere; /* SIFT: its place in the private home, with the home as "/"; NULL: the same as outside */
     const char *name, *value;
     const char
         *overlay; /* WRITE and SEED: see amend_layer(); NULL in a plan. A SEED is shown only with one */

@@ -7,7 +7,7 @@
 void plan_add(struct plan *plan, struct operation operation);
 bool plan_is_public(const struct plan *plan, const struct rule *because, const char *path);
 
-/* decoys.c: adds decoys to the home, where nothing else is. */
+/* decoy_places.c: adds decoys to the home, where nothing else is. */
 void plan_add_decoys(struct plan *plan);
 
 /* settings.c */

@@ -55,7 +55,6 @@ struct caller {
     const char *(*own_path)(struct arena *arena); /* of bawn, as process_own_path(); NULL: not known */
     const struct machine *machine;                /* NULL, or the result of an earlier look */
     struct trace trace;
-    char *heap; /* start of bawn's own heap; below it lies libc's. NULL: not known */
     const struct speaker *speaker;
 };
 

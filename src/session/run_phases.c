@@ -366,8 +366,6 @@ int run_start(struct run *run, struct err *err)
         return -1;
     network_watch(&run->network, &run->launched, &run->loop);
     vault_watch(&run->vault, &run->loop);
-    run->loop.rest_folder_fd = run->session.folder_fd;
-    run->loop.heap = run->session.folder_fd < 0 ? NULL : run->caller.heap;
     if (begin_execs(run, err) < 0)
         return -1;
     run_name_others(run);

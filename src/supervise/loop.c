@@ -1,46 +1,16 @@
 /*
- * The supervisor's event loop, and its sleep.
- *
- * Theory of operation
- *
- * Hundreds of supervisors may wait at the same time, each for hours. What they know of the policy, the plan and the host is
- * wanted again only at the end, so a supervisor that waits keeps its heap on the disk (kernel/rest.c). States:
- *
- *   AWAKE     polls with a timeout of `patience`; each event calls its source
- *   RESTING   the heap is in a file, its pages are released; polls without a timeout, using the stack alone
- *   WAKEFUL   polls without a timeout and never rests again
- *
- *   from      to        when
- *   AWAKE     RESTING   nothing happened for `patience`, and rest_begin() succeeded
- *   AWAKE     WAKEFUL   nothing happened for `patience`, and rest_begin() failed: no session folder, a heap that is too
- *                       large, a disk that is full or is itself memory, or too many descriptors for the stack
- *   RESTING   AWAKE     anything happened; `patience` is doubled, so that a supervisor that is woken every few seconds soon
- *                       stays awake
- *   RESTING   WAKEFUL   the same, once `patience` has reached LONGEST_PATIENCE
- *
- * Invariants.
- *
- *   1. Between rest_begin() and rest_end() nothing reads or writes the heap: no callback but loop->look, no allocation. The list
- *      for poll() lies on the heap, so a copy on the stack is used. The loop itself lies on the stack.
- *   2. Every page is written before the first one is released. A failure up to then leaves memory as it was.
- *   3. Every page is back before a source is called. No address changes, so sources need not know of the sleep.
- *   4. The file has no name and is encrypted with a key that is on the stack alone and new each time: the heap may hold values
- *      of the environment.
- *   5. A page that cannot be read back, or a wrong hash, ends the supervisor at once with status 125, as if it had been
- *      killed. The sandbox ends with it, and the next bawn ends the run from its snapshot.
- *   6. Within one round no source changes its place: a removed one is marked, and dropped between rounds.
+ * The supervisor's event loop. Within one round no source changes its place: a removed one is marked, and dropped between rounds.
  */
 #include "supervise/loop.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "kernel/rest.h"
+#include "kernel/process.h"
 
 void loop_add(struct loop *loop, int fd, short events, loop_ready *ready, void *self)
 {
@@ -123,36 +93,14 @@ static int poll_looking(struct loop *loop, struct pollfd *ready, size_t count, i
     }
 }
 
-/* RESTING. Returns false, and has changed nothing, where that is not possible. */
-static bool wait_at_rest(struct loop *loop, struct pollfd *ready, size_t count,
-                         const struct loop_look **ret_changed)
-{
-    enum { MOST = 64 };
-    struct pollfd watched[MOST];
-    struct rest rest;
-    if (!loop->heap || count > MOST)
-        return false;
-    memcpy(watched, ready, count * sizeof(*ready));
-    if (!rest_begin(&rest, loop->rest_folder_fd, loop->heap, sbrk(0)))
-        return false;
-    rest_let_stack_go();
-    while (poll_looking(loop, watched, count, -1, ret_changed) < 0 && errno == EINTR) {
-    }
-    rest_end(&rest);
-    memcpy(ready, watched, count * sizeof(*ready));
-    return true;
-}
-
 static int wait_for_any(struct loop *loop, struct pollfd *ready, size_t count,
                         const struct loop_look **ret_changed)
 {
-    enum { LONGEST_PATIENCE = 1000 * 1000 };
     int got = poll_looking(loop, ready, count, loop->patience, ret_changed);
     if (got != 0 || *ret_changed)
         return got;
-    malloc_trim(0);
-    bool may_again = wait_at_rest(loop, ready, count, ret_changed) && loop->patience < LONGEST_PATIENCE;
-    loop->patience = may_again ? 2 * loop->patience : -1;
+    process_trim();
+    loop->patience = -1;
     return 0;
 }
 
@@ -175,9 +123,10 @@ static int run_once(struct loop *loop, struct pollfd *ready, struct err *err)
 
 int loop_run(struct loop *loop, struct err *err)
 {
+    enum { PATIENCE_MILLISECONDS = 3000 };
     struct pollfd *ready = NULL;
     int result = 0;
-    loop->patience = REST_AFTER_MILLISECONDS;
+    loop->patience = PATIENCE_MILLISECONDS;
     while (result == 0) {
         drop_removed(loop);
         ready = must_realloc(ready, loop->sources.count + 1, sizeof(*ready));

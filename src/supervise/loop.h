@@ -19,13 +19,10 @@ struct loop_source {
     void *self;
 };
 
-/*
- * Something that no descriptor reports. Is asked twice a second, even while the heap is on the disk: neither `look` nor what it reads lies
- * there.
- */
+/* Something that no descriptor reports. Is asked twice a second. */
 struct loop_look {
     bool (*look)(void *self); /* NULL: there is nothing to look at. Returns whether something has changed: */
-    loop_ready *changed;      /* then this is called, with all memory back; `events` is 0 */
+    loop_ready *changed;      /* then this is called; `events` is 0 */
     void *self;
     struct timespec last;
 };
@@ -34,9 +31,7 @@ struct loop {
     VEC(struct loop_source) sources;
     struct loop_look look;
     struct loop_look along; /* the same, but nobody wakes for it: it is asked when the loop is awake anyway */
-    char *heap; /* where the heap begins that goes to the disk while nothing happens; NULL: it never does */
-    int rest_folder_fd; /* the folder for it */
-    int patience;       /* set by the loop: milliseconds without an event before it rests; -1: it does not */
+    int patience; /* set by the loop: milliseconds without an event before free memory goes back; -1: it has gone */
 };
 
 /* The descriptor stays the caller's. Both may be called while the loop runs. */

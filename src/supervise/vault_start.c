@@ -35,7 +35,7 @@ static int keep_secret(struct vault *vault, struct kept_secret kept, struct byte
 static int make_placeholder(struct vault *vault, const struct secret_object *secret, const char *hosts,
                             bool is_of_forge, struct err *err)
 {
-    not_zeroed char value[8192]; /* on the stack, which is never laid aside */
+    not_zeroed char value[8192];
     const struct kept_secret kept = {.secret = secret, .hosts = hosts, .is_of_forge = is_of_forge};
     size_t size = 0;
     if (secret->source == SECRET_ENVIRONMENT) {

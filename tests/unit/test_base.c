@@ -122,23 +122,6 @@ TEST(no_pattern_makes_matching_slow)
     CHECK(!matches("/*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b", name));
 }
 
-TEST(chacha20_of_the_standards_own_example)
-{
-    enum { BLOCK = 64 };
-    unsigned char key[CHACHA20_KEY], text[BLOCK + 16] = {0}, enciphered[sizeof(text)];
-    for (unsigned i = 0; i < CHACHA20_KEY; i++)
-        key[i] = (unsigned char)i;
-    /* RFC 8439, 2.4.2: it begins with the second block. */
-    memcpy(text + BLOCK, "Ladies and Gentl", 16);
-    chacha20(key, 0x4a000000, text, sizeof(text), enciphered);
-    CHECK_INT(
-        memcmp(enciphered + BLOCK, "\x6e\x2e\x35\x9a\x25\x68\xf9\x80\x41\xba\x07\x28\xdd\x0d\x69\x81", 16),
-        0);
-    chacha20(key, 0x4a000000, enciphered, sizeof(text) - 5, enciphered);
-    CHECK_INT(memcmp(enciphered, text, sizeof(text) - 5), 0);
-    CHECK(memcmp(enciphered, text, sizeof(text)) != 0);
-}
-
 TEST(sha256_of_the_standards_own_examples)
 {
     char hex[SHA256_HEX_SIZE];
