@@ -207,7 +207,7 @@ static inline void lane_take(struct leak_search *search, struct leak_lane *lane,
         lane->is_overlong = true;
 }
 
-/* --- base64 and hex ----------------------------------------------------------------------------------------------------- */
+/* --- base64 ------------------------------------------------------------------------------------------------------------ */
 
 /* One more than the letter's value; 0: it is no letter of the encoding. */
 static const unsigned char base64_values[256] = {
@@ -227,90 +227,53 @@ static const unsigned char hex_values[256] = {
     ['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
 };
 
-/* An encoding: lane i decodes the run from its letter i on, in groups of as many letters as there are lanes. */
-struct encoding {
-    const unsigned char *values;
-    unsigned lanes, bits; /* of a letter */
-    uint32_t shortest;    /* of a run that is decoded */
-};
+enum { BITS = 6 }; /* of a letter */
 
-static const struct encoding base64 = {base64_values, LEAK_BASE64_LANES, 6, LEAK_BASE64_RUN},
-                             hex = {hex_values, LEAK_HEX_LANES, 4, LEAK_HEX_RUN};
-
-/* Decodes letters for one lane. */
-static inline void decode(struct leak_search *search, const struct encoding *encoding,
-                          struct leak_group *group, struct leak_lane *lane, struct bytes letters)
+/* Decodes letters for one lane: lane i decodes the run from its letter i on, in groups of as many letters as there are lanes. */
+static inline void decode(struct leak_search *search, unsigned i, struct bytes letters)
 {
+    struct leak_group *group = &search->groups[i];
     uint32_t bits = group->bits;
-    unsigned count = group->count, whole = encoding->lanes;
-    for (size_t i = 0; i < letters.size; i++) {
-        bits = bits << encoding->bits | (encoding->values[(unsigned char)letters.at[i]] - 1U);
-        if (++count < whole)
+    unsigned count = group->count;
+    for (size_t at = 0; at < letters.size; at++) {
+        bits = bits << BITS | (base64_values[(unsigned char)letters.at[at]] - 1U);
+        if (++count < LEAK_BASE64_LANES)
             continue;
-        for (unsigned left = whole * encoding->bits; left >= 8; left -= 8)
-            lane_take(search, lane, (unsigned char)(bits >> (left - 8)));
+        for (unsigned left = LEAK_BASE64_LANES * BITS; left >= 8; left -= 8)
+            lane_take(search, &search->base64_lanes[i], (unsigned char)(bits >> (left - 8)));
         bits = count = 0;
     }
     group->bits = bits;
     group->count = (uint8_t)count;
 }
 
-/* The whole bytes of groups that the end of the run has cut. */
-static void end_decoded(struct leak_search *search, const struct encoding *encoding, struct leak_run *run,
-                        struct leak_lane *lanes)
+/* Ends a run, and with it the groups that it cuts: what is whole bytes of them counts. */
+static inline void end_run(struct leak_search *search)
 {
-    for (unsigned i = 0; i < encoding->lanes; i++) {
-        struct leak_group *group = &run->groups[i];
-        for (unsigned left = group->count * encoding->bits; left >= 8; left -= 8)
-            lane_take(search, &lanes[i], (unsigned char)(group->bits >> (left - 8)));
+    for (unsigned i = 0; search->run_size == LEAK_BASE64_RUN && i < LEAK_BASE64_LANES; i++) {
+        struct leak_group *group = &search->groups[i];
+        for (unsigned left = group->count * BITS; left >= 8; left -= 8)
+            lane_take(search, &search->base64_lanes[i], (unsigned char)(group->bits >> (left - 8)));
         *group = (struct leak_group){0};
-        lane_break(search, &lanes[i], BYTE_OTHER);
+        lane_break(search, &search->base64_lanes[i], BYTE_OTHER);
     }
+    search->run_size = 0;
 }
 
-static inline void end_run(struct leak_search *search, const struct encoding *encoding, struct leak_run *run,
-                           struct leak_lane *lanes)
+/* Letters of base64. They are kept until the run is long enough to be decoded. */
+static inline void run_take(struct leak_search *search, struct bytes letters)
 {
-    if (run->size == encoding->shortest)
-        end_decoded(search, encoding, run, lanes);
-    run->size = 0;
-}
-
-/* Letters of the encoding. They are kept until the run is long enough to be decoded. */
-static inline void run_take(struct leak_search *search, const struct encoding *encoding, struct leak_run *run,
-                            struct leak_lane *lanes, struct bytes letters)
-{
-    if (run->size < encoding->shortest) {
-        size_t missing = encoding->shortest - run->size,
+    if (search->run_size < LEAK_BASE64_RUN) {
+        size_t missing = LEAK_BASE64_RUN - search->run_size,
                taken = letters.size < missing ? letters.size : missing;
-        memcpy(run->first + run->size, letters.at, taken);
-        run->size += (uint32_t)taken;
+        memcpy(search->run_first + search->run_size, letters.at, taken);
+        search->run_size += (uint32_t)taken;
         letters = bytes_after(letters, taken);
-        for (unsigned i = 0; run->size == encoding->shortest && i < encoding->lanes; i++)
-            decode(search, encoding, &run->groups[i], &lanes[i],
-                   bytes_of(run->first + i, encoding->shortest - i));
+        for (unsigned i = 0; search->run_size == LEAK_BASE64_RUN && i < LEAK_BASE64_LANES; i++)
+            decode(search, i, bytes_of(search->run_first + i, LEAK_BASE64_RUN - i));
     }
-    for (unsigned i = 0; letters.size && i < encoding->lanes; i++)
-        decode(search, encoding, &run->groups[i], &lanes[i], letters);
-}
-
-static void take_base64(struct leak_search *search, struct bytes letters)
-{
-    run_take(search, &base64, &search->base64, search->base64_lanes, letters);
-}
-
-/* A word ends a run of hex digits where it has another letter. */
-static void take_hex(struct leak_search *search, struct bytes word)
-{
-    for (size_t at = 0, end; at < word.size; at = end + 1) {
-        for (end = at; end < word.size && hex_values[(unsigned char)word.at[end]]; end++) {
-        }
-        bool is_cut = end < word.size, is_short = search->hex.size + (end - at) < LEAK_HEX_RUN;
-        if (end > at && !(is_cut && is_short))
-            run_take(search, &hex, &search->hex, search->hex_lanes, bytes_of(word.at + at, end - at));
-        if (is_cut)
-            end_run(search, &hex, &search->hex, search->hex_lanes);
-    }
+    for (unsigned i = 0; letters.size && i < LEAK_BASE64_LANES; i++)
+        decode(search, i, letters);
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------------- */
@@ -319,8 +282,7 @@ static void take_hex(struct leak_search *search, struct bytes word)
 static void take_letters(struct leak_search *search, struct bytes letters)
 {
     lane_take_word(&search->plain, letters);
-    take_base64(search, letters);
-    take_hex(search, letters);
+    run_take(search, letters);
 }
 
 static void take_decoded(struct leak_search *search, unsigned char byte)
@@ -334,10 +296,9 @@ static void take_decoded(struct leak_search *search, unsigned char byte)
     if (byte == '\n' || byte == '\r')
         return;
     if (base64_values[byte])
-        take_base64(search, bytes_of(&letter, 1));
+        run_take(search, bytes_of(&letter, 1));
     else
-        end_run(search, &base64, &search->base64, search->base64_lanes);
-    end_run(search, &hex, &search->hex, search->hex_lanes);
+        end_run(search);
 }
 
 /* \n, \t, \u0041 and \" of JSON, and a backslash before the end of a line. */

@@ -9,10 +9,9 @@
  * Bytes are decoded on their way to a *lane*, which finds the words:
  *
  *   bytes ── %41 and \n of JSON ──┬── plain lane
- *                                 ├── base64 ── 4 lanes, one for each place where a group may begin
- *                                 └── hex ───── 2 lanes
+ *                                 └── base64 ── 4 lanes, one for each place where a group may begin
  *
- * base64 and hex are decoded only within long runs of their letters, and across the ends of lines. A word that goes on in the next line is judged
+ * base64 is decoded only within long runs of its letters, and across the ends of lines. A word that goes on in the next line is judged
  * as a whole, too: from the beginning of each of the last lines.
  *
  * Invariants
@@ -21,7 +20,7 @@
  *   2. A search has a fixed size and allocates nothing.
  *   3. A known value is not in memory: its hash is, under a key of the session.
  *
- * It is no wall. What is encrypted, compressed, or encoded twice is not found.
+ * It is no wall. What is encrypted, compressed, encoded twice, or in hexadecimal is not found.
  *
  * Pure.
  */
@@ -69,8 +68,7 @@ void leak_table_free(struct leak_table *table);
 int leak_take_answer(struct leak_table *table, char *rest, struct err *err) must_check;
 int leak_take_known(struct leak_table *table, struct arena *arena, char *rest, struct err *err) must_check;
 
-enum { LEAK_LINES = 4, LEAK_BASE64_LANES = 4, LEAK_HEX_LANES = 2 };
-enum { LEAK_BASE64_RUN = 24, LEAK_HEX_RUN = 2 * KEY_WORD_SHORTEST };
+enum { LEAK_LINES = 4, LEAK_BASE64_LANES = 4, LEAK_BASE64_RUN = 24 };
 
 struct leak_lane {
     uint16_t size;
@@ -89,13 +87,6 @@ struct leak_group {
     uint8_t count; /* of letters in it */
 };
 
-/* A run of letters of an encoding. */
-struct leak_run {
-    uint32_t size;            /* as far as it is counted: until it is long enough to be decoded */
-    char first[LEAK_HEX_RUN]; /* its first letters */
-    struct leak_group groups[LEAK_BASE64_LANES];
-};
-
 enum { LEAK_MOST_FOUND = 8 }; /* different ones in one message; of more, the most certain are told */
 
 struct leak_found {
@@ -112,8 +103,10 @@ struct leak_search {
     char percent_digit;
     bool is_escaped; /* a backslash has come */
     uint8_t unicode; /* digits of \u0041 that are skipped */
-    struct leak_run base64, hex;
-    struct leak_lane plain, base64_lanes[LEAK_BASE64_LANES], hex_lanes[LEAK_HEX_LANES];
+    uint32_t run_size; /* of the run of base64's letters, as far as it is counted: until it is long enough to be decoded */
+    char run_first[LEAK_BASE64_RUN];
+    struct leak_group groups[LEAK_BASE64_LANES];
+    struct leak_lane plain, base64_lanes[LEAK_BASE64_LANES];
 };
 
 /* Begins anew: what comes next does not follow what came before. */

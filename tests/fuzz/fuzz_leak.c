@@ -1,5 +1,5 @@
 /*
- * Any bytes, searched for leaks: however they are cut, the same is found; and a known value between two of them is found as it is, in hex and in
+ * Any bytes, searched for leaks: however they are cut, the same is found; and a known value between two of them is found as it is and in
  * base64, whatever is around it.
  */
 #include <stdlib.h>
@@ -42,21 +42,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         return 0;
     bytes_take_line(&text, &before);
     struct leak_table table = {0};
-    auto_buf struct buf encoded = {0}, hex = {0};
+    auto_buf struct buf encoded = {0};
     unsigned char digest[KEY_WORD_DIGEST];
     word_digest(table.salt, bytes_of(canary, strlen(canary)), digest);
     if (!leak_add_digest(&table, LEAK_CANARY, "x", strlen(canary), digest))
         abort();
     base64_add(&encoded, bytes_of(canary, strlen(canary)));
-    for (const char *at = canary; *at; at++)
-        buf_printf(&hex, "%02x", (unsigned char)*at);
     enum leak_kind whole = find_between(&table, before, "", text, size);
     if (find_between(&table, before, "", text, 1) != whole ||
         find_between(&table, before, "", text, 5) != whole)
         abort();
     if (find_between(&table, before, canary, text, size) != LEAK_CANARY ||
-        find_between(&table, before, buf_text(&encoded), text, 3) != LEAK_CANARY ||
-        find_between(&table, before, buf_text(&hex), text, 4) != LEAK_CANARY)
+        find_between(&table, before, buf_text(&encoded), text, 3) != LEAK_CANARY)
         abort();
     leak_table_free(&table);
     return 0;

@@ -18,7 +18,6 @@ FORMS = {
     "plain": KEY,
     "json": json.dumps({"messages": [{"content": f"line\n{KEY}\nline"}]}),
     "base64": base64.b64encode(f"some text\ntoken: {KEY}\n".encode()).decode(),
-    "hex": KEY.encode().hex(),
     "percent": "".join(f"%{byte:02x}" for byte in KEY.encode()),
     "lines": "\n".join(KEY[i : i + 12] for i in range(0, len(KEY), 12)),
 }
@@ -164,19 +163,19 @@ import base64, re
 text = open(os.path.expanduser("~/.aws/credentials")).read()
 one, two = re.search("aws_access_key_id = (AKIA[A-Z2-7]{16})\naws_secret_access_key = ([A-Za-z0-9]{40})\n$", text).groups()
 print(one)
-for body in (text, base64.b64encode(text.encode()), two, two.encode().hex(), json.dumps(dict(a=text))):
+for body in (text, base64.b64encode(text.encode()), two, json.dumps(dict(a=text))):
     print(post("/", body)[0], end=" ")
 print(post("/", "", X_Api_Key=two)[0], post("/?" + two, "")[0], post("/", two[:-1])[0], post("/", two[::-1])[0])
 """
     first = python(session, code, policy(session, "leak block"))
     second = python(session, code, policy(session, "leak block"))
     for done in (first, second):
-        assert done.out.splitlines()[1:] == ["403 403 403 403 403 403 403 200 200"], done
+        assert done.out.splitlines()[1:] == ["403 403 403 403 403 403 200 200"], done
     assert first.out.splitlines()[0] != second.out.splitlines()[0], first  # another one in each session
     alarms = [event for event in told(session) if event[0] == "the key of the decoy ~/.aws/credentials"]
     assert len(alarms) == 2 and len(session.events("tripwire")) >= 2, session.events("leak")
     control = python(session, code, policy(session, "leak off"))
-    assert control.out.splitlines()[1:] == ["200 " * 8 + "200"], control
+    assert control.out.splitlines()[1:] == ["200 " * 7 + "200"], control
 
 
 @test
@@ -184,15 +183,15 @@ print(post("/", "", X_Api_Key=two)[0], post("/?" + two, "")[0], post("/", two[:-
 def the_value_of_a_variable_that_stays_outside_is_found(session):
     value, given = "w7Kp2mQx9Lr4Tz6Vb8Nc", "h5Jd3fGs1Aq0We9Ry2Ui"  # of no known format
     env = caller(session, DB_PASSWORD=value, DB_URL_TOKEN=f"https://me:{value[::-1]}@db.test/x", GIVEN_TOKEN=given, SESSION_MANAGER="local/a-long-name-of-a-host-7")
-    code = f"print(*[post('/', body)[0] for body in ({value!r}, 'x=' + {value[::-1]!r}, {value.encode().hex()!r}, {given!r}, 'a-long-name-of-a-host-7', {value[:-1]!r})])"
+    code = f"print(*[post('/', body)[0] for body in ({value!r}, 'x=' + {value[::-1]!r}, {given!r}, 'a-long-name-of-a-host-7', {value[:-1]!r})])"
     done = python(session, code, [*policy(session, "leak block"), "env GIVEN_TOKEN"], env)
-    assert done.out == "403 403 403 200 200 200\n", done
+    assert done.out == "403 403 200 200 200\n", done
     assert sorted(told(session)) == [(f"the value of ${name}", "allowed.test", "443", "stopped") for name in ("DB_PASSWORD", "DB_URL_TOKEN")]
     assert value not in json.dumps(session.journal())
     done = python(session, f"print(post('/', {SECRET!r})[0])", policy(session, "leak block"))  # the value that stays outside is not inside, but may be known
     assert done.out == "403\n" and "the value of $API_KEY" in [event[0] for event in told(session)], done
     control = python(session, code, policy(session, "leak off"), env)
-    assert control.out == "200 200 200 200 200 200\n", control
+    assert control.out == "200 200 200 200 200\n", control
 
 
 def made_up(number) -> str:
