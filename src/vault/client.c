@@ -56,7 +56,7 @@ static void client_end(struct client *client, bool is_clean)
 
 static bool take_answer_head(struct client *client, struct bytes text)
 {
-    static struct head head;
+    not_zeroed struct head head;
     bool is_expected = client->state == CLIENT_CONTENT || client->state == CLIENT_ANSWER;
     bool may_upgrade = client->body.framing == FRAMING_UPGRADE;
     if (!is_expected || client->has_answer || head_read_answer(text, client->is_head, may_upgrade, &head) ||

@@ -71,7 +71,7 @@ static void begin(struct server *server)
 
 void gather_begin(struct server *server)
 {
-    static struct head head;
+    not_zeroed struct head head;
     struct values *values = &server->back->values;
     bool is_one = false;
     gather_free(server); /* of the last request */

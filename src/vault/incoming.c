@@ -114,7 +114,7 @@ static const struct rule *rule_for(const struct client *client, const struct ask
 
 bool client_is_allowed(struct client *client, const struct head *head)
 {
-    static struct asked_request request;
+    not_zeroed struct asked_request request;
     if (request_read(head->method, head->target, &request))
         return false;
     const struct rule *rule = rule_for(client, &request);
@@ -124,7 +124,7 @@ bool client_is_allowed(struct client *client, const struct head *head)
 /* Does the policy allow the request? If not, the client is answered. */
 static bool judge(struct client *client, const struct head *head)
 {
-    static struct asked_request request;
+    not_zeroed struct asked_request request;
     const char *problem = request_read(head->method, head->target, &request);
     if (problem) {
         char sentence[256];
@@ -250,7 +250,7 @@ static bool read_head(struct client *client)
             client->deadline = now_milliseconds() + VAULT_PATIENCE;
         return false;
     }
-    static struct head head;
+    not_zeroed struct head head;
     const char *problem =
         size < 0 ? "its head is too large"
                  : head_read_request(bytes_of(input.at, (size_t)size), client->host, client->port, &head);

@@ -67,7 +67,7 @@ static void refuse_push(struct client *client)
 /* The commands were written anew, so the content may have another length than the client told. */
 static bool pass_push(struct client *client)
 {
-    static struct head head;
+    not_zeroed struct head head;
     struct pushing *pushing = client->pushing;
     auto_buf struct buf content = {0}, text = {0};
     size_t taken = 0;

@@ -105,7 +105,7 @@ static bool pass_as_it_is(struct client *client, const struct head *head)
 /* The request is whole. */
 static bool judge(struct client *client)
 {
-    static struct head sent, head;
+    not_zeroed struct head sent, head;
     struct asking *asking = client->asking;
     struct bytes text = bytes_of(asking->head.bytes, asking->head.size);
     if (head_read_request(text, client->host, client->port, &sent)) {

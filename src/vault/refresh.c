@@ -98,7 +98,7 @@ static struct value *find_value(const struct server *server, struct bytes path, 
 
 void refresh_begin(struct server *server)
 {
-    static struct head head;
+    not_zeroed struct head head;
     bool is_form = false;
     const struct bytes any = bytes_of(NULL, 0);
     if (!find_value(server, any, any) ||
@@ -179,7 +179,7 @@ static void end_answer(struct server *server, struct bytes content)
 
 static void answer_with(struct server *server, struct bytes content)
 {
-    static struct head head;
+    not_zeroed struct head head;
     const struct buf *text = &server->refresh->head;
     if (head_read_answer(bytes_of(text->bytes, text->size), false, false, &head)) {
         server_fail(server, "the answer is refused");

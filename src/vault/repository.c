@@ -73,7 +73,7 @@ void repository_questions(const struct vault_settings *settings, const char *hos
 const char *repository_graphql(const struct vault_settings *settings, const char *host, uint16_t port,
                                struct bytes target)
 {
-    static struct asked_request request;
+    not_zeroed struct asked_request request;
     if (!settings->apis.count || request_read(bytes_of("", 0), target, &request))
         return NULL;
     vec_each (const struct vault_api, api, &settings->apis) {
@@ -87,7 +87,7 @@ const char *repository_graphql(const struct vault_settings *settings, const char
 const char *repository_api_token(const struct vault_settings *settings, const char *host, uint16_t port,
                                  struct bytes method, struct bytes target)
 {
-    static struct asked_request request;
+    not_zeroed struct asked_request request;
     if (!settings->apis.count || request_read(method, target, &request))
         return NULL;
     vec_each (const struct vault_api, api, &settings->apis) {

@@ -51,7 +51,7 @@ static struct carried carried_with(const struct server *server, const struct hea
 static bool has_secrets(struct server *server)
 {
     struct back *back = server->back;
-    static struct head head;
+    not_zeroed struct head head;
     bool has_all = true;
     if (head_read_request(bytes_of(server->request.bytes, server->request.size), server->host, server->port,
                           &head))
@@ -209,7 +209,7 @@ static bool add_token(struct server *server, struct head *head, struct arena *sc
 /* Sends the head, with the secrets in it. Returns false if it is not one that the front would write. */
 static bool send_head(struct server *server)
 {
-    static struct head head;
+    not_zeroed struct head head;
     auto_buf struct buf text = {0};
     struct bytes request = bytes_of(server->request.bytes, server->request.size);
     if (server->input.size) /* an answer that nobody asked for must not become the answer to this request */

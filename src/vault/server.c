@@ -111,7 +111,7 @@ static void refuse_token(struct server *server, struct head *head)
 
 static bool read_head(struct server *server)
 {
-    static struct head head;
+    not_zeroed struct head head;
     struct bytes input = bytes_of(server->input.bytes, server->input.size);
     ptrdiff_t size = head_size(input);
     if (size == 0)
