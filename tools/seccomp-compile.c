@@ -611,9 +611,10 @@ static void remove_unused(struct program *program)
     }
 }
 
-/* Comparisons that lead to the same place share a stop. */
-static void bring_near(struct program *program)
+/* Comparisons that lead to the same place share a stop. Returns whether one was made: it may have moved a place away from an earlier comparison. */
+static bool make_stops(struct program *program)
 {
+    bool made = false;
     for (size_t i = 0; i < program->count; i++) {
         if (program->code[i].code == (BPF_JMP | BPF_JA))
             continue;
@@ -622,12 +623,20 @@ static void bring_near(struct program *program)
             if (!is_far(program, i, label))
                 continue;
             size_t stop = make_stop(program, i, label);
+            made = true;
             for (size_t j = i; j < program->places[stop]; j++) {
                 struct instruction *at = &program->code[j];
                 at->if_true = at->if_true == label ? stop : at->if_true;
                 at->if_false = at->if_false == label ? stop : at->if_false;
             }
         }
+    }
+    return made;
+}
+
+static void bring_near(struct program *program)
+{
+    while (make_stops(program)) {
     }
     remove_unused(program);
 }
