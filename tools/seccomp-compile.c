@@ -106,6 +106,7 @@ struct calls {
 #define ALLOWED           {.action = SECCOMP_RET_ALLOW}
 #define ERRNO(errnum)     {.action = SECCOMP_RET_ERRNO | (errnum)}
 #define JUDGE             {.action = SECCOMP_RET_USER_NOTIF}
+#define COUNTS            {.action = SECCOMP_COUNTED}
 #define NAMED             {.action = SECCOMP_RET_ALLOW | NAMES_PATH}
 #define THEN(name)        {.check = #name}
 
@@ -138,6 +139,7 @@ struct calls {
 #define BARE_CHECK(check, own, ...)
 #define BARE_ONLY(own, ...)
 #define TOLD(...)
+#define COUNTED(...)
 #define JUDGED(...)
 #define JUDGED_NAME(...)
 #define JUDGED_NAME_IF(check, ...)
@@ -164,6 +166,7 @@ static const struct check all_checks[] = {
 #undef BARE_CHECK
 #undef BARE_ONLY
 #undef TOLD
+#undef COUNTED
 #undef JUDGED
 #undef JUDGED_NAME
 #undef JUDGED_NAME_IF
@@ -193,6 +196,7 @@ static const struct check all_checks[] = {
 #define BARE_ONLY(own, ...)         {#__VA_ARGS__, VERDICTS(ALLOWED, ALLOWED, ALLOWED, THEN(own))},
 #define TOLD(...) \
     {#__VA_ARGS__, {ALLOWED, ALLOWED, ALLOWED, ALLOWED, ALLOWED, ALLOWED, JUDGE, JUDGE, JUDGE, JUDGE, JUDGE}},
+#define COUNTED(...)                {#__VA_ARGS__, VERDICTS(ALLOWED, ALLOWED, ALLOWED, COUNTS)},
 #define JUDGED(...)                 {#__VA_ARGS__, VERDICTS(ALLOWED, ALLOWED, ALLOWED, JUDGE)},
 #define JUDGED_NAME(...)            {#__VA_ARGS__, ALL_VERDICTS(ALLOWED, ALLOWED, ALLOWED, ALLOWED, JUDGE, JUDGE)},
 #define JUDGED_NAME_IF(check, ...)  {#__VA_ARGS__, ALL_VERDICTS(ALLOWED, ALLOWED, ALLOWED, THEN(check), JUDGE, JUDGE)},

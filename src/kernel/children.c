@@ -95,7 +95,7 @@ static struct process_look look_at(int directory_fd)
     if (!end || end[1] != ' ')
         return (struct process_look){0};
     const char *fields = end + 2;
-    return (struct process_look){*fields, (pid_t)field(fields, 4), field(fields, 22)};
+    return (struct process_look){*fields, (pid_t)field(fields, 4), field(fields, 20), field(fields, 22)};
 }
 
 struct process_look process_look(int process_fd)

@@ -354,7 +354,7 @@ static void try_judged_calls(struct trial *trial)
     pid_t child = fork();
     if (child == 0) {
         struct err err = {0};
-        if (process_no_new_privileges(&err) == 0 && seccomp_load_judged(SECCOMP_BARE, &err) >= 0)
+        if (process_no_new_privileges(&err) == 0 && seccomp_load_judged(SECCOMP_BARE, false, &err) >= 0)
             _exit(0);
         _exit(err.errnum > 0 && err.errnum < 255 ? err.errnum : EIO);
     }

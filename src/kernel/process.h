@@ -174,8 +174,9 @@ int process_open(pid_t process);
 void children_add_of(process_list *processes, int process_fd, size_t most);
 
 struct process_look {
-    char state;     /* 'R', 'S', 'T' …; '\0' where there is no such process */
-    pid_t parent;   /* 0: none that can be seen from here */
+    char state;   /* 'R', 'S', 'T' …; '\0' where there is no such process */
+    pid_t parent; /* 0: none that can be seen from here */
+    uint64_t threads;
     uint64_t start; /* with its number this is one process and no other */
 };
 

@@ -34,7 +34,17 @@ static void fill_in_ids(struct sock_filter *code, size_t count, bool has_other_i
     }
 }
 
-static int load(enum seccomp_kind kind, bool has_other_ids, unsigned flags, struct err *err)
+/* Calls that make processes are judged, or exist as ever. */
+static void fill_in_counted(struct sock_filter *code, size_t count, bool is_judged)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (code[i].code == (BPF_RET | BPF_K) && code[i].k == SECCOMP_COUNTED)
+            code[i].k = is_judged ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW;
+    }
+}
+
+static int load(enum seccomp_kind kind, bool has_other_ids, bool counts_processes, unsigned flags,
+                struct err *err)
 {
     if ((size_t)kind >= SECCOMP_KINDS)
         return err_set(err, "cannot filter system calls: there is no filter number %u", (unsigned)kind);
@@ -43,6 +53,7 @@ static int load(enum seccomp_kind kind, bool has_other_ids, unsigned flags, stru
     struct sock_filter code[SECCOMP_MOST_CODE];
     memcpy(code, program->code, program->count * sizeof(*code));
     fill_in_ids(code, program->count, has_other_ids);
+    fill_in_counted(code, program->count, counts_processes);
     const struct sock_fprog argument = {.len = program->count, .filter = code};
 
     /* Kernels before 5.16 slow every filtered process down against a speculation between programs that share one
@@ -66,13 +77,13 @@ static int load(enum seccomp_kind kind, bool has_other_ids, unsigned flags, stru
 
 int seccomp_load(enum seccomp_kind kind, bool has_other_ids, struct err *err)
 {
-    return load(kind, has_other_ids, 0, err);
+    return load(kind, has_other_ids, false, 0, err);
 }
 
-int seccomp_load_judged(enum seccomp_kind kind, struct err *err)
+int seccomp_load_judged(enum seccomp_kind kind, bool counts_processes, struct err *err)
 {
-    int listener =
-        load(kind, true, SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, err);
+    int listener = load(kind, true, counts_processes,
+                        SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, err);
     /* Caller and listener take turns, so they may share a processor: half the time of a call. Kernels before 6.6 do not know it. */
     if (listener >= 0)
         (void)ioctl(listener, NOTIF_SET_FLAGS, NOTIF_SYNC_WAKE_UP);

@@ -37,6 +37,7 @@ int seccomp_load(enum seccomp_kind kind, bool has_other_ids, struct err *err) mu
 
 /*
  * The same for a program that has calls judged. Returns the listener's descriptor (kernel/judged_call.h). Once a call was taken there, only a
- * signal that ends the caller interrupts it: a call that was carried out is not carried out again.
+ * signal that ends the caller interrupts it: a call that was carried out is not carried out again. With `counts_processes`, calls that make a
+ * process or a thread are judged, too.
  */
-int seccomp_load_judged(enum seccomp_kind kind, struct err *err) must_check;
+int seccomp_load_judged(enum seccomp_kind kind, bool counts_processes, struct err *err) must_check;

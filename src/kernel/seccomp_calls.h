@@ -22,6 +22,7 @@
  *     NESTED_BARE_CHECK(check, own, name, ...)  exists under --nested; the check of the others, and that of these
  *     BARE_ONLY(own, name, ...)             the check of these; exists otherwise
  *     TOLD(name, ...)                       passed on where executions are told; exists otherwise
+ *     COUNTED(name, ...)                    makes a process: judged there where bawn counts them (seccomp_load_judged()); exists otherwise
  *     JUDGED(name, ...)                     there a process of bawn's judges each call; exists otherwise
  *     JUDGED_MODE(check, name, ...)         the same; where the machine's root started bawn, the arguments decide
  *     JUDGED_OWNER(check, name, ...)        the same; the arguments decide by default
@@ -36,8 +37,8 @@
  *
  *     DEFINE_CHECK(check, step, ...)
  *
- * Steps are taken in order, and the first verdict counts: ALLOWED, NAMED (as NAMES), ERRNO(errnum), JUDGE or THEN(check), a
- * check defined later.
+ * Steps are taken in order, and the first verdict counts: ALLOWED, NAMED (as NAMES), ERRNO(errnum), JUDGE, COUNTS (as COUNTED) or
+ * THEN(check), a check defined later.
  *
  *     LOW(n), HIGH(n)            look at this half of argument n. Of most arguments the kernel uses the lower
  *                                half, so a comparison of all 64 bits is evaded by setting bit 32 (CVE-2019-10063)
@@ -92,7 +93,8 @@ ALLOW(pkey_alloc, pkey_free, pkey_mprotect, mseal, map_shadow_stack, membarrier,
 
 /* Processes, threads and signals: those of the sandbox's own pid namespace. */
 TOLD(execve, execveat) /* for --log-exec and guards, which have a listener of their own with namespaces */
-ALLOW(fork, vfork, exit, exit_group, wait4, waitid)
+COUNTED(fork, vfork)
+ALLOW(exit, exit_group, wait4, waitid)
 ALLOW(getpid, getppid, gettid, getpgid, getpgrp, getsid, setsid)
 BARE_ONLY(bare_second, setpgid) /* a group that is not new may be a job of the host's, in the same session */
 OLD_JUDGED(kill, tkill, tgkill, rt_sigqueueinfo, rt_tgsigqueueinfo, pidfd_send_signal) /* scopes: since version 6 */
@@ -556,7 +558,7 @@ DEFINE_CHECK(bare_clone,
         ERRNO(EPERM)),
     MASK(CLONE_FILES | CLONE_THREAD),
     EQUAL(CLONE_FILES, JUDGE),
-    OTHERWISE(ALLOWED))
+    OTHERWISE(COUNTS))
 
 /* Only what is known to be no namespace: new kernels give a meaning to flags that had none. */
 NESTED_CHECK(known_unshare, unshare)

@@ -26,6 +26,9 @@
 #define SECCOMP_OWN_UID 0xfffffffeU
 #define SECCOMP_OWN_GID 0xfffffffdU
 
+/* In a program, the verdict on calls that make a process or a thread: seccomp_load_judged() writes whether they are judged. It is SECCOMP_RET_USER_NOTIF | 1. */
+#define SECCOMP_COUNTED 0x7fc00001U
+
 enum { SECCOMP_MOST_CODE = 512 }; /* instructions in a program */
 
 enum seccomp_kind {

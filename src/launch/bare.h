@@ -8,6 +8,7 @@
  *   bare_judge.c   the thread that judges system calls: which call is judged how
  *   bare_files.c   judged calls on files: the judge carries them out on what it has judged
  *   bare_names.c   judged calls that change names
+ *   bare_count.c   judged calls that make processes and threads, where the judge holds the limit on them
  *   bare_devices.c judged opens of the command's own terminals and shared memory
  *   bare_sockets.h the network, in files of its own
  *   bare_told.c    executions, and calls that name a path: what is passed on to the supervisor
@@ -84,13 +85,15 @@ struct frozen_name {
 };
 
 struct bare_network;
+struct population;
 struct told;
 
 struct bare {
     const struct launch *launch;
-    struct bare_network *network; /* the judge's thread's own, once it runs */
-    struct callers *callers;      /* and this */
-    struct told *told;            /* and this; NULL: nobody is told of calls */
+    struct bare_network *network;  /* the judge's thread's own, once it runs */
+    struct callers *callers;       /* and this */
+    struct told *told;             /* and this; NULL: nobody is told of calls */
+    struct population *population; /* and this; NULL: processes are not counted */
     struct arena arena;
     int report_fd, control_fd;
     int command_fd; /* the command's process, until it executes */
@@ -131,6 +134,12 @@ void bare_use_all_processors(const struct bare *bare);
 
 /* bare_judge.c: judges calls until the listener ends, and owns it. */
 int bare_begin_judge(struct bare *bare, int listener_fd, struct err *err) must_check;
+
+/* bare_count.c: before the judge begins, if it holds the limit on processes. */
+void bare_begin_counting(struct bare *bare);
+
+/* bare_count.c: how many processes and threads were refused. */
+uint64_t bare_refused_processes(const struct bare *bare);
 
 /* bare_told.c: are executions told? */
 bool bare_tells(const struct bare *bare);
@@ -173,7 +182,7 @@ bare_act bare_chown, bare_fchown, bare_fchownat;
 bare_act bare_utime, bare_utimes, bare_utimensat, bare_futimesat;
 bare_act bare_setxattr, bare_fsetxattr, bare_removexattr, bare_fremovexattr;
 bare_act bare_rename, bare_link, bare_unlink;
-bare_act bare_open, bare_ioctl, bare_setpgid, bare_clone, bare_execute;
+bare_act bare_open, bare_ioctl, bare_setpgid, bare_clone, bare_fork, bare_execute;
 bare_act bare_kill, bare_tkill, bare_tgkill, bare_pidfd_send_signal, bare_truncate;
 
 /*

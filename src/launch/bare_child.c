@@ -95,7 +95,8 @@ static int raise_own_walls(struct bare *bare, int *killer_end, int warden_fd, st
         kind = kind == SECCOMP_BARE_OLD ? SECCOMP_BARE_OLD_LEARN : SECCOMP_BARE_LEARN;
     else if (bare_tells(bare))
         kind += SECCOMP_TOLD_AFTER;
-    auto_fd int listener = seccomp_load_judged(kind, err);
+    auto_fd int listener =
+        seccomp_load_judged(kind, limits_judged(bare->launch->operations) != UINT64_MAX, err);
     if (listener < 0)
         return -1;
     if (passing_send(warden_fd, "l", 1, listener) < 0)
@@ -201,6 +202,7 @@ static int start_command(struct bare *bare, struct kept *kept, struct err *err)
         return 1;
     if (bare_meet_killer(bare, err) < 0)
         return -1;
+    bare_begin_counting(bare);
     if (bare_begin_telling(bare, listener, err) < 0 || bare_begin_judge(bare, listener, err) < 0)
         return -1;
     return receive(bare->command_fd, &ignored) == 'w' ? 0 : 1;

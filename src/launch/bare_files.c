@@ -146,12 +146,6 @@ static bool may_go_on(const struct bare *bare, const struct judged_call *call)
            judge_place(bare, place) == 0;
 }
 
-int bare_clone(const struct bare *bare, const struct judged_call *call not_used)
-{
-    callers_note_sharing(bare->callers);
-    return BARE_CONTINUED;
-}
-
 /* The object of a judged call, opened and judged. Returns a descriptor, or the negative errno. */
 static int open_judged(const struct bare *bare, const struct judged_call *call, int directory,
                        uint64_t address, bool follows)

@@ -154,7 +154,8 @@ static _Noreturn void end(struct bare *bare, int status)
     bare_end_all(bare);
     if (bare->scratch_fd >= 0)
         flock(bare->scratch_fd, LOCK_UN);
-    tell(bare, (struct report){.kind = REPORT_ENDED, .status = status});
+    tell(bare,
+         (struct report){.kind = REPORT_ENDED, .status = status, .refused = bare_refused_processes(bare)});
     /*
      * The supervisor now removes the directory of temporary files. Whoever closes the last descriptor of a removed directory waits until the kernel
      * has freed its blocks. That is for this process to do, so it waits until the supervisor has hung up.

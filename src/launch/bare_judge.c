@@ -21,6 +21,10 @@ static const struct {
     {SYS_ioctl, bare_ioctl},
     {SYS_setpgid, bare_setpgid},
     {SYS_clone, bare_clone},
+#ifdef SYS_fork
+    {SYS_fork, bare_fork},
+    {SYS_vfork, bare_fork},
+#endif
     {SYS_execve, bare_execute},
     {SYS_execveat, bare_execute},
     {SYS_kill, bare_kill},

@@ -203,6 +203,9 @@ size_t decoys_touched(const struct decoy_fds *fds, const struct signalfd_siginfo
 /* limits.c: the limit of this name from a rule that is not a profile's; UINT64_MAX: none. */
 uint64_t limits_asked(const struct operations *operations, const char *name);
 
+/* The limit on processes, where the judge holds it (bare_count.c); else UINT64_MAX. */
+uint64_t limits_judged(const struct operations *operations);
+
 /* limits.c: does a control group enforce a limit of the plan? Then it is set here, outside. */
 bool limits_want_cgroup(const struct operations *operations);
 int limits_fill_cgroup(const struct operations *operations, const struct cgroup *cgroup, struct err *err)

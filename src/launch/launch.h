@@ -97,6 +97,8 @@ struct report {
     enum report_kind kind;
     int status;
     bool is_by_command; /* touched: nobody but the command has ever run */
+    uint64_t
+        refused; /* ended, without namespaces: processes and threads over the limit that bawn itself holds */
     struct err err;
 };
 

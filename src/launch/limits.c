@@ -32,15 +32,20 @@ uint64_t limits_asked(const struct operations *operations, const char *name)
     return operation && !operation->is_of_profile ? operation->amount : UINT64_MAX;
 }
 
-static bool is_held_by_cgroup(const struct operations *operations, const char *name)
+static bool is_held_by(const struct operations *operations, const char *name, enum limit_means means)
 {
     const struct operation *operation = find_limit(operations, name);
-    return operation && operation->held_by == HELD_BY_CGROUP;
+    return operation && operation->held_by == means;
 }
 
 bool limits_want_cgroup(const struct operations *operations)
 {
-    return is_held_by_cgroup(operations, "memory") || is_held_by_cgroup(operations, "pids");
+    return is_held_by(operations, "memory", HELD_BY_CGROUP) || is_held_by(operations, "pids", HELD_BY_CGROUP);
+}
+
+uint64_t limits_judged(const struct operations *operations)
+{
+    return is_held_by(operations, "pids", HELD_BY_JUDGE) ? limits_most(operations, "pids") : UINT64_MAX;
 }
 
 int limits_fill_cgroup(const struct operations *operations, const struct cgroup *cgroup, struct err *err)

@@ -63,7 +63,8 @@ const char *operation_name(enum operation_kind value);
     X(HELD_BY_RLIMIT, "rlimit")         /* the kernel's limit on processes: files for each, pids for all */  \
     X(HELD_BY_OOM_SCORE, "oom-score")   /* no limit: killed first when the machine's memory runs out */      \
     X(HELD_BY_SUPERVISOR, "supervisor") /* bawn ends the command */                                          \
-    X(HELD_BY_HELPER, "helper")         /* the network helper lets connections wait */
+    X(HELD_BY_HELPER, "helper")         /* the network helper lets connections wait */                       \
+    X(HELD_BY_JUDGE, "judge")           /* without namespaces: bawn counts processes, and refuses more */
 
 enum limit_means { LIMIT_MEANS(ID_OF) };
 

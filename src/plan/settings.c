@@ -231,7 +231,7 @@ static enum limit_means means_of(const struct plan *plan, enum limit limit)
     case LIMIT_PIDS:
         /* Without a user namespace, the kernel's limit counts all processes of the user. */
         if (plan->request.on == ON_LANDLOCK)
-            return plan->request.cgroup_pids ? HELD_BY_CGROUP : HELD_BY_NOTHING;
+            return plan->request.cgroup_pids ? HELD_BY_CGROUP : HELD_BY_JUDGE;
         /* With full access, processes of the machine's root are not counted. */
         return plan->request.cgroup_pids                                    ? HELD_BY_CGROUP
                : plan->request.is_root && plan->policy->request.full_access ? HELD_BY_NOTHING

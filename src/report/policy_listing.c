@@ -265,6 +265,7 @@ static const char *means_remark(enum limit_means means)
     case HELD_BY_RLIMIT:
         return "(enforced by limits on each process)";
     case HELD_BY_SUPERVISOR:
+    case HELD_BY_JUDGE:
         return "(enforced by bawn)";
     case HELD_BY_HELPER:
         return "(enforced by the network helper)";

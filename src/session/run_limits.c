@@ -57,7 +57,7 @@ void run_journal_limits(struct run *run, const struct outcome *outcome)
     if (hits.killed)
         journal_event(journal, "limit", "name", "memory", "killed",
                       arena_printf(arena, "%" PRIu64, hits.killed));
-    if (hits.forks_refused)
+    if (hits.forks_refused || outcome->refused)
         journal_event(journal, "limit", "name", "pids", "refused",
-                      arena_printf(arena, "%" PRIu64, hits.forks_refused));
+                      arena_printf(arena, "%" PRIu64, hits.forks_refused + outcome->refused));
 }

@@ -26,9 +26,10 @@ struct supervision {
     int rounds_to_wait; /* of the loop, before it goes on */
     struct terminal_order terminal;
     bool was_asked; /* to end, because its time is over */
-    int ended_by;   /* the signal that ended the command, or 0 */
-    int passed_on;  /* the last signal from outside that asks to end, or 0 */
-    int status;     /* for bawn to end with */
+    uint64_t refused;
+    int ended_by;  /* the signal that ended the command, or 0 */
+    int passed_on; /* the last signal from outside that asks to end, or 0 */
+    int status;    /* for bawn to end with */
 };
 
 /*
@@ -128,6 +129,7 @@ static int hear(void *self, short events not_used, struct err *err)
         return 0;
     case REPORT_ENDED:
         supervision->status = status_of(report.status);
+        supervision->refused = report.refused;
         supervision->ended_by = WIFSIGNALED(report.status) ? WTERMSIG(report.status) : 0;
         return 1;
     }
@@ -260,6 +262,7 @@ int supervise(struct foreground *foreground, struct standstill *standstill, stru
     sigprocmask(SIG_SETMASK, &before, NULL);
     ret_outcome->status = supervision.status;
     ret_outcome->ran_out_of_time = supervision.was_asked;
+    ret_outcome->refused = supervision.refused;
     ret_outcome->passed_on = supervision.passed_on;
     ret_outcome->is_interrupted = supervision.ended_by == SIGINT && launch->terminal_fd >= 0;
     return result;

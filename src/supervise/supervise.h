@@ -18,7 +18,8 @@
 struct outcome {
     int status; /* for bawn to end with */
     bool ran_out_of_time;
-    int passed_on; /* the last signal that asks a program to end, of those that bawn was sent; 0: none */
+    uint64_t refused; /* processes and threads over the limit that bawn itself holds */
+    int passed_on;    /* the last signal that asks a program to end, of those that bawn was sent; 0: none */
     bool
         is_interrupted; /* by a person at the terminal: once all is put right, bawn is to end by the same signal */
 };

@@ -39,7 +39,7 @@ static const char *verify_one(const struct seccomp_program *program, size_t i)
         case SECCOMP_RET_ALLOW:
         case SECCOMP_RET_USER_NOTIF:
         case SECCOMP_RET_KILL_PROCESS:
-            return (at->k & SECCOMP_RET_DATA) != 0 ? "returns data that means nothing" : NULL;
+            return (at->k & SECCOMP_RET_DATA) != 0 && at->k != SECCOMP_COUNTED ? "returns data that means nothing" : NULL;
         case SECCOMP_RET_ERRNO:
             return NULL;
         default:

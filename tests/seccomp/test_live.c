@@ -480,4 +480,37 @@ TEST(loading_fails_loudly)
         CHECK_INT(in_child(NO_FILTER, load_without_no_new_privs, NULL), EACCES);
 }
 
+/* ENOSYS from the kernel: the call is judged, and the judge is gone. */
+static int fork_unjudged(bool counts)
+{
+    struct err err;
+    int listener = seccomp_load_judged(SECCOMP_BARE, counts, &err);
+    if (listener < 0 || close(listener) < 0)
+        return BROKEN;
+    long child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+    if (child == 0)
+        _exit(0);
+    return errno_of(child);
+}
+
+static int fork_counted(const void *unused)
+{
+    (void)unused;
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? BROKEN : fork_unjudged(true);
+}
+
+static int fork_uncounted(const void *unused)
+{
+    (void)unused;
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? BROKEN : fork_unjudged(false);
+}
+
+TEST(calls_that_make_processes_are_judged_only_where_they_are_counted)
+{
+    if (is_filtered_already()) /* which may have a listener: there is one at most */
+        return;
+    CHECK_INT(in_child(NO_FILTER, fork_counted, NULL), ENOSYS);
+    CHECK_INT(in_child(NO_FILTER, fork_uncounted, NULL), 0);
+}
+
 UNIT_MAIN()
