@@ -17,17 +17,16 @@ enum taken { TAKEN_BAD, TAKEN_MORE, TAKEN_WHOLE };
 static enum taken take_line(struct reader *unread)
 {
     static const char start[] = "SSH-2.0-";
-    size_t known = unread->size < sizeof(start) - 1 ? unread->size : sizeof(start) - 1;
-    size_t most = unread->size < LONGEST_LINE ? unread->size : LONGEST_LINE;
-    if (known == 0)
-        return TAKEN_MORE;
-    if (memcmp(unread->at, start, known) != 0)
+    struct bytes text = bytes_of((const char *)unread->at, unread->size);
+    struct bytes begun = bytes_of(start, text.size < strlen(start) ? text.size : strlen(start)), line;
+    if (!bytes_equal(bytes_of(text.at, begun.size), begun))
         return TAKEN_BAD;
-    const uint8_t *end = memchr(unread->at, '\n', most);
-    if (!end)
-        return most < LONGEST_LINE ? TAKEN_MORE : TAKEN_BAD;
-    reader_take(unread, (size_t)(end - unread->at) + 1);
-    return TAKEN_WHOLE;
+    bool is_whole = memchr(text.at, '\n', text.size);
+    if (!bytes_take_line(&text, &line) || line.size >= LONGEST_LINE)
+        return TAKEN_BAD;
+    if (is_whole)
+        reader_take(unread, line.size + 1);
+    return is_whole ? TAKEN_WHOLE : TAKEN_MORE;
 }
 
 /* A packet without encryption: its size, the size of its padding, what it carries, the padding. */

@@ -40,10 +40,11 @@ bool connection_is_proving(const struct connection *connection)
 
 void connection_hear_proof(struct connection *connection, struct bytes bytes)
 {
-    char mark[SHA256_HEX_SIZE], line[TELL_LONGEST];
+    char mark[SHA256_HEX_SIZE];
     if (!connection_is_proving(connection))
         return;
     if (kex_take(&connection->kex, bytes, mark)) {
+        char line[TELL_LONGEST];
         snprintf(line, sizeof(line), "proved %s %s", find_host(connection)->text, mark);
         tell_now(&connection->egress->tell, line);
     }
