@@ -79,6 +79,17 @@ TEST(pointers_two_questions_other_classes_and_answers_are_not_questions)
     CHECK_INT(dns_read(bytes, size, &question), DNS_NOT_IMPLEMENTED);
 }
 
+TEST(a_label_has_at_most_63_characters)
+{
+    uint8_t bytes[512];
+    char name[70] = "";
+    struct dns_question question;
+    memset(name, 'a', 63);
+    CHECK_INT(dns_read(bytes, make_question(bytes, name, DNS_A), &question), DNS_FINE);
+    name[63] = 'a';
+    CHECK_INT(dns_read(bytes, make_question(bytes, name, DNS_A), &question), DNS_MALFORMED);
+}
+
 TEST(a_name_has_at_most_253_characters)
 {
     uint8_t bytes[512];
@@ -939,6 +950,17 @@ TEST(the_table_decides_as_the_policy_does)
     table_index(&table);
     host.name = "bad.example.com";
     CHECK(table_allows(&table, &host, 443, NULL));
+    table_free(&table);
+}
+
+TEST(a_port_of_the_host_is_one_of_localhost)
+{
+    struct table table = {0};
+    struct err err;
+    const struct endpoint here = endpoint_v4(INADDR_LOOPBACK, 5432), there = endpoint_v4(0x0a000001, 5432);
+    CHECK_INT(table_add(&table, "host-port", "5432", true, &err), 0);
+    table_index(&table);
+    CHECK(table_is_host_port(&table, &here) && !table_is_host_port(&table, &there));
     table_free(&table);
 }
 

@@ -125,6 +125,8 @@ TEST(a_request_is_about_one_repository_that_is_named)
     CHECK_STR(passed("{\"query\":\"{a:repository(owner:\\\"acme\\\",name:\\\"app\\\"){id} "
                      "b:repository(owner:\\\"acme\\\",name:\\\"lib\\\"){id}}\"}"),
               "it is about two repositories");
+    CHECK_STR(passed("{\"query\":\"{a:viewer{login} a:viewer{login}}\"}"),
+              "two of its fields have the same name in the answer");
     CHECK_STR(passed("{\"query\":\"{repository(owner:\\\"acme\\\",name:\\\"x\\\"){id}}\"}"),
               "no `forge` rule with a token is for the repository acme/x");
 }
@@ -138,6 +140,20 @@ TEST(variables_have_a_largest_number)
             size += (size_t)snprintf(request + size, sizeof(request) - size, ",\"a%d\":1", i);
         snprintf(request + size, sizeof(request) - size, "}}");
         CHECK(text_starts_with(passed(request), "read acme/app") == (most == 64));
+    }
+}
+
+TEST(variables_have_a_largest_depth)
+{
+    for (int depth = 1; depth < 8; depth++) {
+        char request[1024] = "{\"query\":\"{viewer{login}}\",\"variables\":{\"a\":";
+        for (int i = 0; i < depth; i++)
+            strcat(request, "[");
+        strcat(request, "1");
+        for (int i = 0; i < depth; i++)
+            strcat(request, "]");
+        strcat(request, "}}");
+        CHECK(text_starts_with(passed(request), "read acme/app") == (depth <= 2));
     }
 }
 

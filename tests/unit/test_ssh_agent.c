@@ -67,6 +67,9 @@ TEST(a_host_key_verifies_what_it_has_signed_and_nothing_else)
         CHECK(host_key_verify(key, signature, text));
         CHECK(!host_key_verify(key, signature, bytes_of(text.at, text.size - 1)));
         CHECK(!host_key_verify(key, signature, (struct bytes){0}));
+        char *longer = arena_alloc(&arena, key.size + 1);
+        memcpy(longer, key.at, key.size);
+        CHECK(!host_key_verify(bytes_of(longer, key.size + 1), signature, text));
         CHECK(!host_key_verify(decoded(hosts[(i + 2) % array_len(hosts)].key), signature, text));
         for (size_t size = 0; size < signature.size; size++)
             CHECK(!host_key_verify(key, bytes_of(signature.at, size), text));
@@ -157,6 +160,16 @@ TEST(a_key_is_used_only_at_the_hosts_of_its_own_rules)
     login.key = bytes_of("second", 6);
     CHECK(agent_judge(&state, &login, &fitting) == AGENT_NOT_REFUSED && fitting.count == 1);
     CHECK(fitting.at[0].rule == 1 && fitting.at[0].host == 4);
+    login.is_bound_itself = true;
+    login.host_key = one;
+    CHECK(agent_judge(&state, &login, &fitting) == AGENT_OTHER_SESSION);
+    login.host_key = two;
+    CHECK(agent_judge(&state, &login, &fitting) == AGENT_NOT_REFUSED);
+    login.session = bytes_of(signed_text, strlen(signed_text) - 1);
+    CHECK(agent_judge(&state, &login, &fitting) == AGENT_OTHER_SESSION);
+    login.session = session;
+    login.kind = AGENT_OTHER;
+    CHECK(agent_judge(&state, &login, &fitting) == AGENT_NO_LOGIN);
     login.key = bytes_of("third", 5);
     CHECK(agent_judge(&state, &login, &fitting) == AGENT_OTHER_KEY);
     agent_state_free(&state);

@@ -158,12 +158,26 @@ TEST(a_request_that_two_servers_could_read_in_two_ways_is_refused)
         {"GET / HTTP/1.1\r\nHost: a.test\r\nConnection: authorization\r\n\r\n",
          "its Connection header names another header"},
         {"GET / HTTP/1.1\r\nHost: a.test\r\n: x\r\n\r\n", "a header line is malformed"},
+        {"head / HTTP/1.1\r\nHost: a.test\r\n\r\n", "its method is not in capital letters"},
     };
     for (size_t i = 0; i < array_len(cases); i++) {
         const char *problem = problem_with(cases[i].request);
         CHECK_STR(problem ? problem : "(accepted)", cases[i].problem);
     }
     CHECK(!problem_with("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")); /* the control */
+}
+
+TEST(a_head_has_no_more_headers_than_there_is_room_for)
+{
+    for (int more = 0; more <= 1; more++) {
+        auto_buf struct buf request = {0};
+        buf_add_str(&request, "GET / HTTP/1.1\r\nHost: a.test\r\n");
+        for (int i = 1; i < HEAD_MOST_FIELDS + more; i++)
+            buf_add_str(&request, "X: y\r\n");
+        buf_add_str(&request, "\r\n");
+        const char *problem = problem_with(buf_text(&request));
+        CHECK_STR(problem ? problem : "(accepted)", more ? "it has too many headers" : "(accepted)");
+    }
 }
 
 TEST(a_head_ends_at_its_empty_line_and_has_a_limit)
@@ -200,6 +214,7 @@ TEST(an_answers_content_ends_as_its_head_says)
     CHECK_INT(framing_of("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\n", false, false),
               100);
     CHECK_INT(framing_of("HTTP/2 200 OK\r\n\r\n", false, false), 100);
+    CHECK_INT(framing_of("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", false, false), 100);
 }
 
 /* The content, taken in pieces of this size; "(malformed)", or "(more)" if it did not end. */
@@ -409,6 +424,8 @@ TEST(content_carries_the_secret_as_its_kind_demands)
     CHECK_STR(in_content("Content-Type: text/notjson\r\n", "a\"b"), "(refused)");
     CHECK_STR(in_content("", "a&b"), "(refused)");
     CHECK_STR(in_content("Content-Type: application/json\r\nContent-Type: text/xml\r\n", "a\"b"),
+              "(refused)");
+    CHECK_STR(in_content("Content-Type: text/xml\r\nContent-Type: application/json\r\n", "a\"b"),
               "(refused)");
 }
 
