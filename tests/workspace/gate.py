@@ -29,11 +29,11 @@ RISKY = {
 def test_risky(place):
     project = Project(place, "gate")
     script = "".join(f"mkdir -p $(dirname '{name}'); echo '{text}' >'{name}'\n" for name, text in RISKY.items())
-    script += "chmod +x tool; ln -s ../../.. out; ln -s a fine; echo x >a; printf x >\"$(printf 'in\\033[2Jvisible')\""
+    script += "chmod +x tool; ln -s ../../.. out; ln -s /etc/passwd absolute; ln -s a fine; mkfifo pipe; echo x >a; printf x >\"$(printf 'in\\033[2Jvisible')\""
     project.inside(script, "--review")
     reasons = {item["path"]: item["risky"] for item in json.loads(project.bawn("diff", "--json"))}
-    held = {*RISKY, "out", "in\x1b[2Jvisible"}
-    same({path for path, why in reasons.items() if why}, held)
+    held = {*RISKY, "out", "absolute", "in\x1b[2Jvisible"}
+    same({path for path, why in reasons.items() if why}, held | {"pipe"})
     text = project.bawn("apply", status=1)
     assert "\x1b[2J" not in text, text
     same([name for name in held if os.path.lexists(project.path / name)], [])
@@ -76,6 +76,10 @@ def test_scripts_twice(place):
         project.bawn("apply", status=1)
         same((number, project.read("package.json")), (number, was))
         project.bawn("discard", "--yes")
+    project.write("package.json", twice := '{"scripts":{"test":"x"},"scripts":{"test":"y"}}')
+    project.inside("sed -i s/x/evil/ package.json", "--review")
+    project.bawn("apply", status=1)
+    same(project.read("package.json"), twice)
 
 
 @claim("what git would run because of a repository's configuration waits, whatever its folder is called")
