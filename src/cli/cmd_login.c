@@ -19,19 +19,16 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/url.h"
-#include "cli/answer.h"
 #include "cli/commands.h"
+#include "cli/login_pages.h"
 #include "cli/say.h"
 #include "cli/world.h"
-#include "journal/session.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 #include "kernel/own_program.h"
 #include "kernel/process.h"
 #include "policy/parse.h"
-#include "session/hook.h"
 #include "session/load.h"
-#include "supervise/control.h"
 
 const char login_usage[] = "bawn login [--yes] AGENT [-- ARGUMENT...]\n"
                            "\n"
@@ -49,24 +46,7 @@ const char login_usage[] = "bawn login [--yes] AGENT [-- ARGUMENT...]\n"
                            "  bawn login codex\n"
                            "  bawn login claude -- --console\n";
 
-struct login {
-    const struct world *world;
-    struct arena *arena;
-    const char *agent;      /* "codex" */
-    const char *state;      /* the state folder */
-    const char *folder;     /* the sandbox's workspace, with no file of the user's */
-    fs_names hosts;         /* hosts whose pages may be opened */
-    bool asks;              /* false: --yes */
-    pid_t child;            /* the bawn that runs the agent */
-    int output_fd, page_fd; /* the agent's output; the addresses that it opens, one a line */
-    int signal_fd;
-    struct buf output, page; /* incomplete lines */
-    fs_names offered;
-};
-
-enum { LINE_LONGEST = 2 * URL_LONGEST, OFFERS_MOST = 8, SHOWN_LONGEST = 200 };
-
-static const char usual_browser[] = "/usr/bin/xdg-open";
+enum { LINE_LONGEST = 2 * URL_LONGEST };
 
 /* The agent finds this script as its browser. It passes the address to bawn. */
 static const char messenger[] = "#!/bin/sh\n"
@@ -88,127 +68,6 @@ static int login_prepare(struct login *login, struct err *err)
     /* O_RDWR, so that it never reports the end of input. */
     login->page_fd = openat(folder_fd, "pages", O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
     return login->page_fd < 0 ? err_sys(err, errno, "cannot open %s/pages", login->folder) : 0;
-}
-
-static bool is_offered(const struct login *login, const char *page, size_t size)
-{
-    for (size_t i = 0; i < login->offered.count; i++) {
-        if (strlen(login->offered.at[i]) == size && memcmp(login->offered.at[i], page, size) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Is it an https page on a host of this login? */
-static bool is_page_of_login(const struct login *login, const char *text, size_t size, struct url *ret_url)
-{
-    if (!url_parse(text, size, ret_url))
-        return false;
-    for (size_t i = 0; i < login->hosts.count; i++) {
-        if (url_has_host(ret_url, login->hosts.at[i]))
-            return true;
-    }
-    return false;
-}
-
-/* Asks, and waits for the answer or for an ending signal. */
-/* bawn was asked to end while the question is shown: the signal stays for login_attend(). */
-static bool is_wanted(void *context)
-{
-    const struct login *login = context;
-    struct pollfd ended = {.fd = login->signal_fd, .events = POLLIN};
-    return poll(&ended, 1, 0) == 0;
-}
-
-static bool hears_yes(struct login *login, const char *line)
-{
-    return answer_yes(
-        login->world,
-        &(struct answer_question){
-            .text = "", .line = line, .is_open = is_wanted, .context = login, .wake_fd = login->signal_fd});
-}
-
-static int publish(const struct login *login, uint16_t port, struct err *err)
-{
-    const char *session = session_latest(login->arena, login->state, login->folder);
-    if (!session)
-        return err_set(err, "the session that runs the login cannot be found");
-    return control_ask(arena_printf(login->arena, "%s/bawn/sessions/%s", login->state, session),
-                       arena_printf(login->arena, "publish %u %u", port, port), err);
-}
-
-static void open_page(const struct login *login, const char *page)
-{
-    const char *named = caller_variable(&login->world->caller, "BAWN_BROWSER");
-    const char *browser = named && *named == '/' ? named : usual_browser;
-    const char *const program[] = {browser, page, NULL};
-    struct hook hook = {.program = program};
-    if (access(browser, X_OK) < 0)
-        say_problem(login->world, arena_printf(login->arena, "cannot open the page: there is no %s", browser),
-                    "open it yourself in a browser on this machine");
-    else
-        hook_start(&login->world->caller, &hook);
-}
-
-/* Shows the page, asks, publishes the port for its answer, opens it. The address has only plain characters. */
-static void offer(struct login *login, const char *page, const struct url *url)
-{
-    const struct world *world = login->world;
-    vec_push(&login->offered, page);
-    fprintf(world->out, "%s wants to open this page in your browser:\n  %s\n", login->agent, page);
-    if (url->answer_port)
-        fprintf(world->out,
-                "The answer comes back through 127.0.0.1:%u, which is open until the login is over.\n",
-                url->answer_port);
-    fflush(world->out);
-    struct err err = {0};
-    if (login->asks && !hears_yes(login, "Open it? [y/N] ")) {
-        fputs("Not opened.\n", world->out);
-        return;
-    }
-    if (url->answer_port && publish(login, url->answer_port, &err) < 0)
-        say_err(world, &err);
-    else
-        open_page(login, page);
-}
-
-/* Handles an address that the agent opened. */
-static void hear_page(struct login *login, const char *text, size_t size)
-{
-    struct url url;
-    if (login->offered.count == OFFERS_MOST || is_offered(login, text, size))
-        return;
-    const char *page = arena_copy(login->arena, text, size);
-    if (is_page_of_login(login, page, size, &url)) {
-        offer(login, page, &url);
-        return;
-    }
-    auto_buf struct buf shown = {0};
-    text_add_printable(&shown, text, size < SHOWN_LONGEST ? size : SHOWN_LONGEST);
-    vec_push(&login->offered, page);
-    say_problem(login->world,
-                arena_printf(login->arena, "%s wanted to open a page that does not belong to its login: %s",
-                             login->agent, buf_text(&shown)),
-                "it was not opened");
-}
-
-/*
- * Shows a line of the agent's output. A login page in it that answers to a local port was printed instead of
- * opened.
- */
-static void hear_line(struct login *login, const char *text, size_t size)
-{
-    auto_buf struct buf shown = {0};
-    buf_printf(&shown, "%s: ", login->agent);
-    text_add_printable(&shown, text, size);
-    buf_add_char(&shown, '\n');
-    put(login->world->out, &shown);
-    fflush(login->world->out);
-    const char *start = memmem(text, size, "https://", strlen("https://"));
-    struct url url;
-    size_t span = start ? url_span(start, size - (size_t)(start - text)) : 0;
-    if (start && is_page_of_login(login, start, span, &url) && url.answer_port)
-        hear_page(login, start, span);
 }
 
 /* Reads, and handles each line. Returns false at the end of input. */
@@ -242,15 +101,17 @@ static int login_attend(struct login *login)
     while (goes_on) {
         if (poll(ready, array_len(ready), -1) < 0)
             continue;
-        if (ready[2].revents) {
+        struct signalfd_siginfo signal;
+        if (ready[2].revents && read(login->signal_fd, &signal, sizeof(signal)) == sizeof(signal)) {
+            login->stopped_by = (int)signal.ssi_signo;
             kill(login->child, SIGTERM); /* bawn ends the agent, and then the output ends */
             ready[2].fd = -1;
             ready[1].fd = -1;
         }
         if (ready[1].revents && ready[1].fd >= 0)
-            goes_on = hear(login, login->page_fd, &login->page, hear_page);
+            goes_on = hear(login, login->page_fd, &login->page, login_hear_page);
         if (ready[0].revents)
-            goes_on = hear(login, login->output_fd, &login->output, hear_line);
+            goes_on = hear(login, login->output_fd, &login->output, login_hear_line);
     }
     return process_wait(login->child);
 }
@@ -407,9 +268,10 @@ static int find_logins(const struct world *world, const struct args *args, const
 }
 
 /* Reports the result of the login. */
-static int tell_end(const struct world *world, struct loaded *loaded, const char *agent,
-                    const fs_names *files, int status)
+static int tell_end(const struct login *login, struct loaded *loaded, const fs_names *files, int status)
 {
+    const struct world *world = login->world;
+    const char *agent = login->agent;
     struct style style = style_for_out(world, loaded->request.home);
     const char *stored = NULL;
     for (size_t i = 0; i < files->count && !stored; i++)
@@ -419,11 +281,34 @@ static int tell_end(const struct world *world, struct loaded *loaded, const char
                 style_path(&style, &loaded->arena, stored));
         return EXIT_FINE;
     }
+    if (login->stopped_by) {
+        say_problem(world, arena_printf(&loaded->arena, "the login of %s was stopped", agent), NULL);
+        return 128 + login->stopped_by;
+    }
     say_problem(world,
                 status ? arena_printf(&loaded->arena, "the login of %s ended with status %d", agent, status)
                        : arena_printf(&loaded->arena, "%s ended without a login", agent),
                 NULL);
     return status ? status : 1;
+}
+
+/*
+ * Agents keep their history by workspace, and this workspace is thrown away: so is the folder that a rule with $SLUG made for it outside. Its
+ * name is that of the folder in /tmp, which no other workspace has.
+ */
+static void remove_history(const struct plan *plan)
+{
+    const struct workspace *workspace = &plan->policy->workspaces.at[0];
+    vec_each (const struct operation, operation, &plan->operations) {
+        if (operation->kind != OP_BIND_WRITE || !operation->make ||
+            strcmp(path_name(operation->path), workspace->slug) != 0)
+            continue;
+        struct err ignored; /* what cannot be removed is an empty folder in most cases */
+        auto_fd int parent_fd =
+            open_directory_at(AT_FDCWD, path_parent(plan->policy->arena, operation->path));
+        if (parent_fd >= 0 && remove_tree(parent_fd, workspace->slug, &ignored) < 0)
+            return;
+    }
 }
 
 static int log_in(const struct world *world, const struct args *args, const struct manner *manner,
@@ -448,7 +333,8 @@ static int log_in(const struct world *world, const struct args *args, const stru
     if (login_prepare(&login, &err) < 0 || start_run(&login, manner, &err) < 0)
         status = say_refused(world, &err);
     else
-        status = tell_end(world, &loaded, login.agent, &files, login_attend(&login));
+        status = tell_end(&login, &loaded, &files, login_attend(&login));
+    remove_history(&loaded.plan);
     login_free(&login);
     return status;
 }
