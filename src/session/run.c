@@ -28,6 +28,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/path.h"
 #include "base/text.h"
@@ -68,6 +69,15 @@ static void say_start(const struct caller *caller, const struct run_request *req
     auto_buf struct buf line = {0};
     run_start_add(&loaded->plan, *request->command, request->review || request->discard, &line);
     caller_note(caller, arena_str(loaded->policy.arena, buf_text(&line)), NULL);
+    const char *named = loaded->policy.workspaces.count ? policy_first_named(&loaded->policy) : NULL;
+    if (named && !request->read_only && access(named, W_OK) < 0)
+        caller_note(
+            caller,
+            arena_printf(
+                loaded->policy.arena,
+                "note: you cannot write the directory %s itself, so the command cannot either",
+                style_path(&(struct style){.home = loaded->request.home}, loaded->policy.arena, named)),
+            NULL);
 }
 
 /*

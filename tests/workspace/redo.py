@@ -1,5 +1,6 @@
 """undo, redo and diff as a newcomer types them: wrong names, a second undo, redo, and the numbers in the answers."""
 import json
+import os
 import re
 
 import scratch
@@ -289,6 +290,14 @@ def test_start_line(place):
         same(status, 0)
         assert wanted in text, text
     same(project.bawn("show", "--net", "off", "--workspace", str(part), "--", "true").split(",")[0], f"true in {folder}/part")
+    cannot = f"bawn: note: you cannot write the directory {folder}/part itself, so the command cannot either.\n"
+    if os.getuid():
+        part.chmod(0o555)  # its owner is told why nothing can be written, and that bawn did not take it away
+        for flags, is_told in (((), True), (("--review",), True), (("--read-only",), False)):
+            text, status = place.terminal(part, ("--net", "off", "--workspace", ".", *flags, "touch", "x"))
+            same((status, cannot in text), (1, is_told))
+        part.chmod(0o755)
+    assert cannot not in place.terminal(part, ("--net", "off", "--workspace", ".", "touch", "x"))[0]
     setting = place.home / ".config/bawn/start-line"
     setting.parent.mkdir(parents=True, exist_ok=True)
     setting.write_text("off\n")
