@@ -398,6 +398,19 @@ int network_refuse(struct network *network, const char *text, struct err *err)
     return add_line(network, arena_printf(&network->arena, "refuse %s late", text), err);
 }
 
+/* Is the port inside open at this port of the host, by a rule or by an earlier `bawn publish`? */
+static bool is_published_at(const struct network *network, uint16_t inside, uint16_t outside)
+{
+    vec_each (const struct standing_socket, socket, &network->sockets) {
+        struct sockaddr_in at = {0};
+        socklen_t size = sizeof(at);
+        if (socket->published == inside && getsockname(socket->fd, (struct sockaddr *)&at, &size) == 0 &&
+            at.sin_family == AF_INET && ntohs(at.sin_port) == outside)
+            return true;
+    }
+    return false;
+}
+
 int network_publish(struct network *network, uint16_t inside, uint16_t outside, unsigned *ret_number,
                     struct err *err)
 {
@@ -406,6 +419,8 @@ int network_publish(struct network *network, uint16_t inside, uint16_t outside, 
     if (plan_host_port(network->plan, inside))
         return err_set(err, "port %u inside already leads to this machine, so it cannot be published",
                        inside);
+    if (is_published_at(network, inside, outside))
+        return err_set(err, "port %u of the sandbox is published at 127.0.0.1:%u already", inside, outside);
     if (take_host_port(network, inside, outside, err) < 0)
         return -1;
     int fd = network->sockets.at[network->sockets.count - 1].fd;

@@ -614,7 +614,9 @@ def a_port_is_published_while_the_command_runs(session):
     assert done.stdout == f"Published port 3000 of {session.work.name}-1 at 127.0.0.1:8125.\n", done
     assert ask(8125) == b"inside: hi"
     taken = bawn(session, "publish", "8125:3000")
-    assert taken.returncode == 2 and "8125" in taken.stderr, taken
+    assert (taken.returncode, taken.stderr) == (2, "bawn: port 3000 of the sandbox is published at 127.0.0.1:8125 already.\n"), taken
+    taken = bawn(session, "publish", "8125:3001")  # the control: another port inside has no such place
+    assert taken.returncode == 2 and "Address already in use" in taken.stderr, taken
     process.kill()
 
 
