@@ -37,6 +37,17 @@ static bool is_of_repository(const struct choice *choice, const struct patch *pa
     return reasons.count == 0;
 }
 
+/* The user named none: others may be meant. With `--workspace DIR --review` a run has two, one of the directory and one of the repository. */
+static void add_others_that_wait(const struct choice *choice, const struct record *shown, struct buf *out)
+{
+    if (choice->named || shown->state != STATE_WAITING)
+        return;
+    vec_each (const struct record, other, &choice->records) {
+        if (other->state == STATE_WAITING && strcmp(other->name, shown->name) != 0)
+            buf_printf(out, "# %s waits, too; `bawn diff %s` shows it\n", other->name, other->name);
+    }
+}
+
 static void print(const struct world *world, const struct args *args, const struct choice *choice,
                   const struct record *record, const struct patch *patch, struct progress *progress,
                   const change_list *changes)
@@ -91,6 +102,8 @@ static void print(const struct world *world, const struct args *args, const stru
                    in_git == 1 ? "" : "s");
     if (objects && !as_json && !(args->flags & FLAG(NAME_ONLY)))
         buf_printf(&out, "# %zu file%s of git's objects\n", objects, objects == 1 ? "" : "s");
+    if (!(args->flags & (FLAG(JSON) | FLAG(NAME_ONLY))))
+        add_others_that_wait(choice, record, &out);
     put(world->out, &out);
 }
 

@@ -244,6 +244,7 @@ const struct verb_entry verb_table[] = {
                  "Without SESSION: the latest session here. `! risky` marks files that could run\n"
                  "on your machine, or that a program there obeys, with the reason. On a terminal\n"
                  "the output goes through $BAWN_PAGER, $PAGER or less.\n"
+                 "The output is a patch: run `git apply` on it at the top of the workspace.\n"
                  "\n"
                  "  --stat        print one line per file, with lines added and removed\n"
                  "  --name-only   print only the names\n"

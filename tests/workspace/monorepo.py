@@ -78,6 +78,10 @@ def test_review(place):
     before = content()
     inside(place, package, f"echo more >>file; echo new >made; git add .; {COMMIT} -m inside", "--review")
     same(content(), before)
+    said = verb(place, package, "diff")  # the commit, which nobody named; and how to see the rest
+    assert said.endswith("of the repository in .git; `bawn diff .git` shows them\n# mono-review-1 waits, too; `bawn diff mono-review-1` shows it\n"), said
+    same(["waits, too" in verb(place, package, "diff", *words) for words in (("mono-review-1",), ("--name-only",), ("--json",))], [False] * 3)
+    assert "+more" in verb(place, package, "diff", "mono-review-1")
     for session in ("mono-review-1", "mono-review-2"):
         verb(place, package, "apply", "--yes", session)
     same([(package / "file").read_text(), (package / "made").read_text(), project.git("log", "-1", "--format=%s")],
