@@ -44,7 +44,7 @@ static void add_line(struct buf *out, const struct style *style, struct arena *a
                                         : COLOUR_BOLD,
                      listed->name, 22);
     uint64_t files = listed_files(listed);
-    buf_printf(out, "  %-10s %-8s %5llu file%s  %s", listed_state(listed), listed_mode(listed),
+    buf_printf(out, "  %-10s %-9s%5llu file%s  %s", listed_state(listed), listed_mode(listed),
                (unsigned long long)files, files == 1 ? " " : "s", age_text(arena, listed_began(listed)));
     if (listed->has_record && *listed->record.of)
         buf_printf(out, ", of %s", listed->record.of);

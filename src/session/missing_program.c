@@ -130,6 +130,8 @@ void run_explain_missing(struct run *run, struct err *err)
             err_hint(err, "`%s` installs it", install);
         else
             err_hint(err, "install it, then try again");
+    } else if (strcmp(command, "version") == 0) {
+        err_hint(err, "did you mean `bawn --version`?");
     } else if (closest) {
         err_hint(err, "did you mean `bawn %s`?", closest);
     }

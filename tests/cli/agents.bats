@@ -624,6 +624,7 @@ says() {
 }
 
 @test "a mistyped verb, agent or profile: bawn says which one was probably meant" {
+    says 127 'Did you mean `bawn --version`?' --net off version
     says 127 'Did you mean `bawn sessions`?' --net off sesions
     says 127 'Did you mean `bawn diff`?' --net off dif
     says 127 'Did you mean `bawn claude`?' --net off cluade

@@ -258,6 +258,9 @@ def test_sessions_hides(place):
          [["listed-3", "waiting"], ["listed-2", "done"], ["1", "run"]])
     assert "1 run changed nothing; --all lists it." in text, text
     assert "listed-1 " in project.bawn("sessions", "--all")
+    project.bawn("run", "--net", "off", "--read-only", "true")
+    rows = [line for line in project.bawn("sessions", "--all").splitlines() if line.startswith("listed-")]
+    same(({line.index(" file") for line in rows}, any(" read-only " in line for line in rows)), ({rows[-1].index(" file")}, True))
     assert '"listed-1"' in project.bawn("sessions", "--json")
     shown, status = place.terminal(project.path, ("sessions",))
     same(status, 0)
