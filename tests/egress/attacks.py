@@ -164,7 +164,7 @@ print(said(b"GET / HTTP/1.1\\r\\nHost: allowed.test\\r\\nConnection: close\\r\\n
     for rule in ("connect allowed.test:80", f"connect allowed.test:80{HOST_UNNAMED}"):
         done = session.python([rule], code)
         lines = done.out.splitlines()
-        assert lines[:2] == ["ECONNRESET"] * 2 and "is not of HTTP/1.1" in lines[2] and lines[3] == "b'HTTP/1.1 200'", done
+        assert lines[:2] == ["ECONNRESET"] * 2 and "is not HTTP/1.1" in lines[2] and lines[3] == "b'HTTP/1.1 200'", done
     assert {event["why"] for event in session.events("refused")} == {"it does not begin with HTTP", "the request is not HTTP/1.1"}
 
 

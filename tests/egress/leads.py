@@ -108,7 +108,7 @@ def who_asks_in_HTTP_is_told_where_the_name_leads(session):
     fetch = lambda *rules: session.run(rules, "curl", "-sS", "-m", "60", "-w", "%{http_code}", "http://corp.test/").out
     assert fetch("connect corp.test:80") == f"hello from {labs.PRIVATE} for corp.test\n200"
     session.lab.take()
-    assert fetch("connect *.test:80") == ("bawn: this sandbox may not reach corp.test: its name resolves to a private network's address, and only a rule of yours "
+    assert fetch("connect *.test:80") == ("bawn: this sandbox may not reach corp.test: its name resolves to a private network's address, and only your own rule "
                                           "for exactly that name allows it.\n"
                                           "Ask the person who started this run if you need it; `bawn ask connect HOST` asks for another host.\n403")
     assert not [event for event in session.lab.take() if event[0] == "http"]
