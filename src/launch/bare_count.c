@@ -40,8 +40,8 @@ enum {
 
 struct population {
     uint64_t most, most_there;
-    _Atomic uint64_t refused; /* the warden reports it */
-    VEC(pid_t) on_their_way;  /* threads that may be making something; some twice */
+    _Atomic uint64_t refused;  /* the warden reports it */
+    process_list on_their_way; /* threads that may be making something; some twice */
 };
 
 enum belonging { UNKNOWN, INSIDE, OUTSIDE };
