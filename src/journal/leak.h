@@ -103,7 +103,7 @@ struct leak_search {
     char percent_digit;
     bool is_escaped; /* a backslash has come */
     uint8_t unicode; /* digits of \u0041 that are skipped */
-    uint32_t run_size; /* of the run of base64's letters, as far as it is counted: until it is long enough to be decoded */
+    uint32_t run_size; /* letters of base64 in a row, counted until they are enough to be decoded */
     char run_first[LEAK_BASE64_RUN];
     struct leak_group groups[LEAK_BASE64_LANES];
     struct leak_lane plain, base64_lanes[LEAK_BASE64_LANES];
