@@ -101,8 +101,8 @@ struct leak_search {
     size_t found_count;
     uint8_t percent; /* how much of %41 has come */
     char percent_digit;
-    bool is_escaped; /* a backslash has come */
-    uint8_t unicode; /* digits of \u0041 that are skipped */
+    bool is_escaped;   /* a backslash has come */
+    uint8_t unicode;   /* digits of \u0041 that are skipped */
     uint32_t run_size; /* letters of base64 in a row, counted until they are enough to be decoded */
     char run_first[LEAK_BASE64_RUN];
     struct leak_group groups[LEAK_BASE64_LANES];
