@@ -145,14 +145,11 @@ TEST(variables_have_a_largest_number)
 
 TEST(variables_have_a_largest_depth)
 {
+    static const char open[] = "[[[[[[[", close[] = "]]]]]]]";
     for (int depth = 1; depth < 8; depth++) {
-        char request[1024] = "{\"query\":\"{viewer{login}}\",\"variables\":{\"a\":";
-        for (int i = 0; i < depth; i++)
-            strcat(request, "[");
-        strcat(request, "1");
-        for (int i = 0; i < depth; i++)
-            strcat(request, "]");
-        strcat(request, "}}");
+        char request[256];
+        snprintf(request, sizeof(request), "{\"query\":\"{viewer{login}}\",\"variables\":{\"a\":%.*s1%.*s}}",
+                 depth, open, depth, close);
         CHECK(text_starts_with(passed(request), "read acme/app") == (depth <= 2));
     }
 }
