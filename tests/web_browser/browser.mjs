@@ -7,7 +7,7 @@ const [folder, axe, program, seconds] = process.argv.slice(2);
 const timeout = seconds * 1000;
 const {chromium} = createRequire(folder + '/lib/node_modules/')('playwright-core');
 const axeSource = readFileSync(axe + '/lib/node_modules/axe-core/axe.min.js', 'utf8');
-const browser = await chromium.launch({executablePath: program, timeout, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage']});
+const browser = await chromium.launch({executablePath: program, timeout, args: ['--no-sandbox', '--disable-gpu', '--disable-software-rasterizer', '--disable-dev-shm-usage']});
 let context, page, seen;
 
 const orders = {
@@ -16,7 +16,7 @@ const orders = {
         if (context)
             await context.close();
         context = await browser.newContext({colorScheme: dark ? 'dark' : 'light', viewport: {width: width || 1200, height: height || 850},
-            javaScriptEnabled: script !== false, acceptDownloads: false});
+            javaScriptEnabled: script !== false, acceptDownloads: false, reducedMotion: 'reduce'}); // what moves is drawn anew all the time
         context.setDefaultTimeout(timeout);
         page = await context.newPage();
         seen = {dialogs: [], errors: [], foreign: []};
