@@ -75,7 +75,7 @@ def test_links(place):
     (own / "link").symlink_to(aim)
     (own / "way").symlink_to(own)
     (own / "folder").mkdir()
-    assert "is there, and is not a regular file" in refused(project, own / "link")
+    assert "exists, and is not a regular file" in refused(project, own / "link")
     assert "symbolic link" in refused(project, own / "way/aim")
     refused(project, own / "folder")
     refused(project, own / "missing/file")

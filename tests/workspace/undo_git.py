@@ -344,7 +344,7 @@ def test_force_after_partial(place):
 def test_undo_after_aside(place):
     project = repository(place, "after-aside")
     project.inside("echo inside >a")
-    for flags, why in ((("--branch", "fix"), "worked on a branch"), (("--review",), "kept its changes aside")):
+    for flags, why in ((("--branch", "fix"), "worked on a branch"), (("--review",), "was a run with --review")):
         project.inside("echo more >b/c", *flags)
         text = project.bawn("undo", status=2)
         assert why in text and "`bawn undo after-aside-1`" in text, text
