@@ -55,7 +55,7 @@ def test_two(place):
             assert "+inside" in project.bawn("diff", session)  # to look is always possible
             same(project.read("a"), "one\n")
 
-        printed, status = place.terminal(project.path, (holder,), (question, b"", others), ("", key), *([("Go on?", b"y")] if holder == "review" else []))
+        printed, status = place.terminal(project.path, (holder,), (question, b"", others), ("", key), *([("Continue?", b"y")] if holder == "review" else []))
         same((status, project.read("a")), (0, "inside\n"))
         assert "1 file applied" in printed, printed
         same(applies(project), [f"two-{holder}-2"])
