@@ -138,6 +138,6 @@ def test_user_hides_flags(place):
             place.sh(work, script, flags=("--review",))
             said = place.host(place.bawn, "apply", cwd=work, check=False)
             same((rule, [name for name in names if (work / name).exists()]), (rule, []))
-            assert ".envrc: risky, because: shell file" in said, said
+            assert ".envrc: could run on your machine: shell file" in said, said
     finally:
         policy.unlink()
