@@ -223,15 +223,20 @@ void plan_add_leak(struct plan *plan)
                                           .value = arena_copy(plan->policy->arena, answer, size)});
 }
 
-static enum limit_means means_of(const struct plan *plan, enum limit limit)
+static enum limit_means means_of(const struct plan *plan, enum limit limit, const struct rule *rule)
 {
     switch (limit) {
     case LIMIT_MEMORY:
         return plan->request.cgroup_memory ? HELD_BY_CGROUP : HELD_BY_OOM_SCORE;
     case LIMIT_PIDS:
-        /* Without a user namespace, the kernel's limit counts all processes of the user. */
+        /*
+         * Without a user namespace, the kernel's limit counts all processes of the user. The judge can count those of the run, but a signal
+         * that comes before it is asked ends a fork with EINTR, which some shells take for a failure: so it counts where somebody asked.
+         */
         if (plan->request.on == ON_LANDLOCK)
-            return plan->request.cgroup_pids ? HELD_BY_CGROUP : HELD_BY_JUDGE;
+            return plan->request.cgroup_pids  ? HELD_BY_CGROUP
+                   : rule->source->is_profile ? HELD_BY_NOTHING
+                                              : HELD_BY_JUDGE;
         /* With full access, processes of the machine's root are not counted. */
         return plan->request.cgroup_pids                                    ? HELD_BY_CGROUP
                : plan->request.is_root && plan->policy->request.full_access ? HELD_BY_NOTHING
@@ -256,13 +261,13 @@ void plan_add_limits(struct plan *plan)
     for (enum limit limit = 0; limit < LIMIT_COUNT; limit++) {
         const struct rule *rule = decide_limit(plan->policy, limit, NULL).decides;
         if (rule)
-            plan_add(plan,
-                     (struct operation){.kind = OP_LIMIT,
-                                        .because = rule,
-                                        .name = limit_name(limit),
-                                        .amount = rule->limit.most,
-                                        .held_by = rule->limit.most == UINT64_MAX ? HELD_BY_NOTHING
-                                                                                  : means_of(plan, limit)});
+            plan_add(plan, (struct operation){.kind = OP_LIMIT,
+                                              .because = rule,
+                                              .name = limit_name(limit),
+                                              .amount = rule->limit.most,
+                                              .held_by = rule->limit.most == UINT64_MAX
+                                                             ? HELD_BY_NOTHING
+                                                             : means_of(plan, limit, rule)});
     }
 }
 

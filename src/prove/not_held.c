@@ -21,7 +21,7 @@ static const struct {
      "an ordinary user cannot empty the bounding set; no_new_privs keeps a program from gaining what is in it"},
     {NULL, "userns-limit", "the number is the machine's; seccomp refuses to make a namespace"},
     {NULL, "process-limit",
-     "this number is the user's; `limit pids` is held by a control group, or bawn counts"},
+     "this number is the user's; `limit pids` is held by a control group, or by bawn if you set it"},
     {NULL, "inotify-limit", "the user's programs share one number of watches"},
 };
 
