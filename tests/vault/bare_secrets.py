@@ -29,7 +29,7 @@ def call(number, *words):
 def peek(pid):
     here, there = ctypes.create_string_buffer(16), 0x10000
     try: there = int(open(f"/proc/{pid}/maps").readline().split("-")[0], 16)
-    except OSError: pass
+    except (OSError, ValueError): pass  # ValueError: it has ended, and has no memory any more
     own, other = Iov(ctypes.addressof(here), 16), Iov(there, 16)
     return "read" if libc.process_vm_readv(int(pid), ctypes.byref(own), 1, ctypes.byref(other), 1, 0) > 0 else ctypes.get_errno()
 def take(pid):

@@ -46,7 +46,7 @@ def test_another_workspace(place):
     project, other = Project(place, "judged"), Project(place, "judging")
     project.write(".bawn", "flag special\n")
     project.inside("echo x >>a; echo x >special", "--review")
-    assert "special: risky" in there(place, other.path, "apply", "judged-1", status=1)
+    assert "special: could run on your machine" in there(place, other.path, "apply", "judged-1", status=1)
     same([project.read("a"), (project.path / "special").exists()], ["one\nx\n", False])
     shutil.rmtree(project.path)
     said = there(place, other.path, "diff", "judged-1", status=2)
