@@ -5,15 +5,16 @@ import pathlib
 import re
 import subprocess
 
-from scratch import BAWN_INSIDE, PATIENCE, Project, until
+from scratch import BAWN_INSIDE, PATIENCE, STARTED, Project, until
 
 
 class Asking(Project):
     """A workspace whose sandbox sees bawn."""
 
     def start(self, *words, flags=()):
-        return subprocess.Popen([self.place.bawn, *self.place.walls, *BAWN_INSIDE, "--read", os.path.dirname(self.place.bawn), *flags, "--", *words], cwd=self.path,
-                                env=self.place.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        STARTED.append(subprocess.Popen([self.place.bawn, *self.place.walls, *BAWN_INSIDE, "--read", os.path.dirname(self.place.bawn), *flags, "--", *words], cwd=self.path,
+                                        env=self.place.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+        return STARTED[-1]
 
     def ask(self, *words, flags=()):
         """A run that asks once; ends when it is answered. The last line inside is its status."""

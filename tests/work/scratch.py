@@ -68,6 +68,7 @@ class Tap:
     @contextlib.contextmanager
     def test(self, name):
         """A test that fails by raising, AssertionError or any other. tests/run reads the line with its times."""
+        STARTED.clear()
         started, used = time.monotonic(), processor_time()
         try:
             yield
@@ -75,9 +76,21 @@ class Tap:
             self.skip(name, str(why))
         except Exception as why:  # a test that breaks is a test that failed, and the next one still runs
             self.ok(False, name, f"{type(why).__name__}: {why}", last_line(why))
+            end_what_is_left()
         else:
             self.ok(True, name)
         print(f"# took {time.monotonic() - started:.2f} s, {processor_time() - used:.2f} s of a processor", flush=True)
+
+
+STARTED = []  # runs of the claim at hand
+
+
+def end_what_is_left():
+    """What a claim that failed has left running would be in the way of the next ones."""
+    for child in STARTED:
+        if child.poll() is None:
+            child.kill()
+            child.wait()
 
 
 def processor_time():
