@@ -12,8 +12,8 @@
 enum { BEGIN_MILLISECONDS = 50 };
 
 /*
- * Is called while the heap is on the disk: the guard lies on the stack. A kernel that does not answer may have others. Where another run
- * has just looked, and found the same sockets as this one did, this one asks nobody.
+ * A kernel that does not answer may have others. Where another run has just looked, and found the same sockets as this one did, this one asks
+ * nobody.
  */
 static bool has_other_sockets(void *self)
 {

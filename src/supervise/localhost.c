@@ -23,7 +23,6 @@ static bool has(const uint16_t *ports, size_t count, uint16_t port)
     return false;
 }
 
-/* Uses the stack alone: the heap may be on the disk. */
 static void note_server(void *self, uint16_t port)
 {
     struct localhost *localhost = self;

@@ -4,8 +4,8 @@
  * repositories that git reaches with a token. logins.c finds the
  * tokens of login files, login_keeper.c stores new ones.
  *
- * The value of a secret goes from a process of its own through a pipe to the vault. The supervisor never has it in its heap, which
- * it lays aside on the disk, nor in an argument, in the journal or in a message.
+ * The value of a secret goes from a process of its own through a pipe to the vault. The supervisor never has it in its heap, in an
+ * argument, in the journal or in a message.
  */
 #pragma once
 
